@@ -1,0 +1,92 @@
+"""A graph in one file of plain arrays: written atomically, read without pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from autogm.errors import InputError
+from autogm.graph.edges import Rows
+from autogm.graph.graph import Graph
+from autogm.graph.splits import Splits
+
+__all__ = ["SCHEMA", "from_arrays", "save"]
+
+SCHEMA = 1
+"""Counts up when the arrays or the record change their meaning."""
+
+
+def save(graph: Graph, path: str | Path) -> None:
+    """Write the graph beside its place first, then move it there: a reader never sees half."""
+    path = Path(path)
+    record = {
+        "schema": SCHEMA,
+        "directed": graph.directed,
+        "classes": graph.classes,
+        "feature_names": graph.feature_names,
+        "edge_type": graph.edge_type,
+        "name": graph.name,
+    }
+    arrays: dict[str, Any] = {"autogm": np.array(json.dumps(record))}
+    arrays |= {f"rows.{key}": value for key, value in graph.rows._asdict().items()}
+    if sparse.issparse(graph.features):
+        for key in ("indptr", "indices", "data", "shape"):
+            arrays[f"features.{key}"] = np.asarray(getattr(graph.features, key))
+    else:
+        arrays["features"] = graph.features
+    for key in ("labels", "ids", "names", "times"):
+        arrays[key] = getattr(graph, key)
+    if graph.splits is not None:
+        arrays |= {f"splits.{key}": value for key, value in graph.splits._asdict().items()}
+    present = {key: value for key, value in arrays.items() if value is not None}
+    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, **present)
+        os.replace(partial, path)
+    except BaseException:
+        os.unlink(partial)
+        raise
+
+
+def from_arrays(arrays: Mapping[str, Any]) -> Graph:
+    """The graph that `save` wrote."""
+    record = json.loads(str(arrays["autogm"]))
+    if record["schema"] != SCHEMA:
+        raise InputError(
+            f"the file was written with schema {record['schema']}, but this version reads "
+            f"{SCHEMA}; make it again from its source"
+        )
+
+    def get(key: str) -> Any:
+        return arrays[key] if key in arrays else None
+
+    features = get("features")
+    if "features.data" in arrays:
+        parts = tuple(arrays[f"features.{key}"] for key in ("data", "indices", "indptr"))
+        features = sparse.csr_array(parts, shape=tuple(arrays["features.shape"].tolist()))
+    splits = None
+    if "splits.train" in arrays:
+        splits = Splits(*(arrays[f"splits.{part}"] for part in Splits._fields))
+    names = record["feature_names"]
+    return Graph(
+        rows=Rows(arrays["rows.indptr"], arrays["rows.indices"], get("rows.values")),
+        directed=record["directed"],
+        features=features,
+        feature_names=None if names is None else tuple(names),
+        labels=get("labels"),
+        classes=tuple(record["classes"]),
+        ids=arrays["ids"],
+        names=get("names"),
+        splits=splits,
+        times=get("times"),
+        edge_type=record["edge_type"],
+        name=record["name"],
+    )

@@ -1,0 +1,316 @@
+"""Graphs as other libraries hold them, into ours."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from autogm.errors import InputError, show
+from autogm.graph import labels as label_codes
+from autogm.graph.edges import EdgeList, Rows, check_weights, compress
+from autogm.graph.features import as_features, normalize_rows
+from autogm.graph.graph import Graph
+from autogm.graph.ids import IdIndex
+from autogm.graph.splits import Splits
+from autogm.graph.tables import from_tables
+
+__all__ = ["as_graph"]
+
+
+def as_graph(
+    data: Any,
+    nodes: Any = None,
+    *,
+    labels: Any = None,
+    features: Any = None,
+    splits: Splits | None = None,
+    num_nodes: int | None = None,
+    directed: bool | None = None,
+    weight: str | None = "weight",
+    row_normalize: bool = False,
+    **columns: Any,
+) -> Graph:
+    """A graph from whatever holds one.
+
+    ``data`` is a networkx graph, a PyG ``Data``, a SciPy sparse matrix or square array (entry
+    (u, v) is an edge from u to v), an edge array of shape 2 x m or m x 2, a list of pairs, a
+    table of edges (any Arrow-compatible dataframe, with ``nodes`` and the column names of
+    `from_tables`), or a graph already.
+
+    ``labels`` is one label a node (None, NaN, -1 or "" where unknown), a mapping from ids to
+    labels, or the name of a node attribute or column. ``features`` is a dense or sparse matrix,
+    or names of node attributes or columns. Where ``directed`` is not said, a matrix, a ``Data``
+    or an array is undirected when every edge stands in both directions; a table is undirected.
+    ``weight`` names the edge attribute or column of weights; None makes any graph binary.
+
+    >>> import networkx as nx
+    >>> as_graph(nx.karate_club_graph(), labels="club")
+    Graph(34 nodes, 78 edges, undirected, weighted, 2 classes)
+    """
+    if isinstance(data, (str, Path)):
+        raise InputError(f"{str(data)!r} is a name or a path: use load_graph({str(data)!r})")
+    if _is_table(data):
+        return _from_columns(
+            data,
+            nodes,
+            {"labels": labels, "features": features, "splits": splits},
+            weight=weight,
+            row_normalize=row_normalize,
+            **({} if directed is None else {"directed": directed}),
+            **columns,
+        )
+    if columns or nodes is not None:
+        given = [*columns, *(["nodes"] if nodes is not None else [])]
+        raise InputError(f"{show(given)} belong to tables of edges, not to {type(data).__name__}")
+    if isinstance(data, Graph):
+        graph = data
+    else:
+        parts = _parts_of(data, weight, num_nodes, directed)
+        if isinstance(labels, str):
+            labels = parts.attribute(labels)
+        if _is_names(features):
+            features = np.array([parts.attribute(name) for name in features]).T
+        labels = parts.labels if labels is None else labels
+        features = parts.features if features is None else features
+        splits = splits or parts.splits
+        graph = _assemble(parts, directed)
+    return _with(graph, labels, features, splits, row_normalize)
+
+
+@dataclasses.dataclass
+class _Parts:
+    """What was found in somebody else's graph."""
+
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    num_nodes: int
+    weights: NDArray[np.float64] | None = None
+    ids: NDArray[Any] | None = None
+    labels: Any = None
+    features: Any = None
+    splits: Splits | None = None
+    directed: bool | None = None
+    attribute: Callable[[str], Sequence[Any]] = lambda name: _no_attribute(name)
+
+
+def _no_attribute(name: str) -> Sequence[Any]:
+    raise InputError(
+        f"{name!r} names a node attribute, but this kind of graph has none; give values"
+    )
+
+
+def _parts_of(
+    data: Any, weight: str | None, num_nodes: int | None, directed: bool | None
+) -> _Parts:
+    networkx = sys.modules.get("networkx")
+    if networkx is not None and isinstance(data, networkx.Graph):
+        return _from_networkx(data, weight)
+    if sparse.issparse(data):
+        return _from_scipy(data, weight)
+    if hasattr(data, "edge_index") and hasattr(data, "num_nodes"):
+        return _from_pyg(data, weight)
+    return _from_array(data, weight, num_nodes)
+
+
+def _assemble(parts: _Parts, directed: bool | None) -> Graph:
+    """Compress the edges; where nobody said, a graph with all edges both ways is undirected."""
+    if parts.weights is not None:
+        check_weights(parts.weights, len(parts.source))
+    _check_range(parts)
+    listed_once = parts.directed is False
+    said = parts.directed if parts.directed is not None else directed
+    edges = EdgeList(parts.source, parts.target, weights=parts.weights)
+    if listed_once:
+        rows, _ = compress(edges, num_nodes=parts.num_nodes, directed=False)
+        return Graph(rows=rows, directed=False, **_ids(parts))
+    rows, _ = compress(edges, num_nodes=parts.num_nodes, directed=True)
+    symmetric = said is not True and _is_symmetric(rows)
+    if said is False and not symmetric:
+        again = EdgeList(rows.indices, rows.row_of_entry, weights=rows.values)
+        rows, _ = compress(again, num_nodes=parts.num_nodes, directed=False)
+    return Graph(rows=rows, directed=not (symmetric or said is False), **_ids(parts))
+
+
+def _ids(parts: _Parts) -> dict[str, Any]:
+    return {} if parts.ids is None else {"ids": parts.ids}
+
+
+def _check_range(parts: _Parts) -> None:
+    for end in (parts.source, parts.target):
+        if len(end) and (end.min() < 0 or end.max() >= parts.num_nodes):
+            wrong = end.min() if end.min() < 0 else end.max()
+            raise InputError(
+                f"node ids must be in 0..{parts.num_nodes - 1}, but an edge names {wrong}; "
+                "give num_nodes, or a table with a node table for other ids"
+            )
+
+
+def _is_symmetric(rows: Rows) -> bool:
+    return all(
+        a is b is None or np.array_equal(np.asarray(a), np.asarray(b))
+        for a, b in zip(rows, rows.transpose(), strict=True)
+    )
+
+
+def _with(
+    graph: Graph, labels: Any, features: Any, splits: Splits | None, row_normalize: bool
+) -> Graph:
+    """The graph with labels, features and splits as users write them."""
+    changes: dict[str, Any] = {}
+    if labels is not None:
+        if isinstance(labels, Mapping):
+            at = graph.positions(labels)
+            labels = label_codes.spread(labels, at, graph.num_nodes)
+        changes["labels"], changes["classes"] = label_codes.encode(_plain(labels))
+    if features is not None:
+        changes["features"] = as_features(_plain(features))
+        changes["feature_names"] = None
+    if splits is not None:
+        changes["splits"] = splits
+    if row_normalize:
+        base = changes.get("features", graph.features)
+        if base is not None:
+            changes["features"] = normalize_rows(base)
+    return dataclasses.replace(graph, **changes) if changes else graph
+
+
+def _from_columns(
+    data: Any, nodes: Any, given: dict[str, Any], *, row_normalize: bool, **columns: Any
+) -> Graph:
+    """From tables: names choose columns, values are laid over the graph."""
+    if isinstance(given["labels"], str):
+        columns["label"] = given.pop("labels")
+    if _is_names(given["features"]):
+        columns["features"] = given.pop("features")
+    graph = from_tables(data, nodes, **columns)
+    return _with(
+        graph, given.get("labels"), given.get("features"), given.get("splits"), row_normalize
+    )
+
+
+def _is_names(features: Any) -> bool:
+    return (
+        isinstance(features, (list, tuple))
+        and len(features) > 0
+        and all(isinstance(name, str) for name in features)
+    )
+
+
+def _is_table(data: Any) -> bool:
+    return isinstance(data, Mapping) or hasattr(data, "__arrow_c_stream__")
+
+
+def _from_networkx(graph: Any, weight: str | None) -> _Parts:
+    nodes = list(graph.nodes)
+    place = {node: i for i, node in enumerate(nodes)}
+    pairs = np.array([(place[u], place[v]) for u, v in graph.edges()], dtype=np.int32)
+    pairs = pairs.reshape(-1, 2)
+    weights = None
+    if weight is not None and any(weight in data for *_, data in graph.edges(data=True)):
+        # As networkx has it: an edge without the attribute weighs 1.
+        weights = np.array([w for *_, w in graph.edges(data=weight, default=1)], dtype=np.float64)
+    integers = all(isinstance(node, (int, np.integer)) for node in nodes)
+    ids = np.array(nodes, dtype=np.int64) if integers else np.array([str(node) for node in nodes])
+
+    def attribute(name: str) -> list[Any]:
+        values = [data.get(name) for _, data in graph.nodes(data=True)]
+        if all(value is None for value in values):
+            present = sorted({str(key) for _, data in graph.nodes(data=True) for key in data})
+            raise InputError(f"no node has an attribute {name!r}; they have {show(present, 12)}")
+        return values
+
+    return _Parts(
+        pairs[:, 0],
+        pairs[:, 1],
+        len(nodes),
+        weights=weights,
+        ids=ids,
+        directed=graph.is_directed(),
+        attribute=attribute,
+    )
+
+
+def _from_scipy(matrix: Any, weight: str | None) -> _Parts:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"an adjacency matrix must be square, but its shape is {matrix.shape}")
+    entries = sparse.csr_array(matrix).tocoo()
+    present = entries.data != 0
+    source, target = (ends[present].astype(np.int32) for ends in (entries.row, entries.col))
+    values = entries.data[present]
+    binary = weight is None or values.dtype == bool or bool(np.all(values == 1))
+    weights = None if binary else values.astype(np.float64)
+    return _Parts(source, target, int(matrix.shape[0]), weights=weights)
+
+
+def _from_pyg(data: Any, weight: str | None) -> _Parts:
+    if not hasattr(data.edge_index, "shape"):
+        raise InputError(
+            f"a graph with several node types is not supported, but got {type(data).__name__}; "
+            "use data.to_homogeneous()"
+        )
+    source, target = _plain(data.edge_index).astype(np.int32)
+    n = int(data.num_nodes)
+    weights = getattr(data, "edge_weight", None) if weight is not None else None
+    masks = [getattr(data, f"{part}_mask", None) for part in ("train", "val", "test")]
+    usable = all(mask is not None and mask.ndim == 1 for mask in masks)
+    return _Parts(
+        source,
+        target,
+        n,
+        weights=None if weights is None else _plain(weights).astype(np.float64),
+        labels=getattr(data, "y", None),
+        features=getattr(data, "x", None),
+        splits=Splits.given(*(_plain(m) for m in masks), num_nodes=n) if usable else None,
+    )
+
+
+def _from_array(data: Any, weight: str | None, num_nodes: int | None) -> _Parts:
+    array = np.asarray(data)
+    if array.ndim != 2 or array.dtype.kind not in "iufbU":
+        raise InputError(
+            "a graph must be a networkx graph, a PyG Data, a SciPy matrix, an edge array or a "
+            f"table, but got {type(data).__name__} of shape {array.shape}"
+        )
+    rows, columns = array.shape
+    is_list_of_pairs = columns == 2 and not isinstance(data, np.ndarray)
+    if rows == columns == 2 and not is_list_of_pairs:
+        raise InputError(
+            "a 2 x 2 array may be two edges or a matrix; give a SciPy matrix, or edges as a table"
+        )
+    if rows == columns and not is_list_of_pairs:
+        return _from_scipy(sparse.csr_array(array), weight)
+    if array.dtype.kind in "fb" or 2 not in (rows, columns):
+        raise InputError(
+            "an edge array must hold integer ids in 2 rows or 2 columns, "
+            f"but it is {array.dtype} of shape {array.shape}"
+        )
+    source, target = array.T if is_list_of_pairs or rows != 2 else array
+    if array.dtype.kind == "U":
+        ids = np.unique(array)
+        index = IdIndex(ids)
+        return _Parts(index.require(source), index.require(target), len(ids), ids=ids)
+    n = num_nodes if num_nodes is not None else int(array.max(initial=-1)) + 1
+    _check_range(_Parts(source, target, n))
+    return _Parts(source.astype(np.int32), target.astype(np.int32), n)
+
+
+def _plain(values: Any) -> Any:
+    """NumPy (or SciPy) values of an array, a tensor or a column."""
+    if sparse.issparse(values):
+        return values
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        if values.layout.__str__().startswith("torch.sparse"):
+            entries = values.to_sparse_coo().coalesce()
+            row, column = entries.indices().numpy()
+            shape = tuple(values.shape)
+            return sparse.csr_array((entries.values().numpy(), (row, column)), shape=shape)
+        return values.numpy()
+    return np.asarray(values)

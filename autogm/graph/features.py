@@ -1,0 +1,42 @@
+"""Node features: sparse or dense, as they come, in float32."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from autogm.errors import InputError
+
+__all__ = ["Features", "as_features", "normalize_rows"]
+
+Features: TypeAlias = NDArray[np.float32] | sparse.csr_array
+
+
+def as_features(values: Any) -> Features:
+    """A copy in float32: CSR where the values are sparse, else dense."""
+    if sparse.issparse(values):
+        matrix = sparse.csr_array(values, dtype=np.float32, copy=True)
+        matrix.sum_duplicates()
+        return matrix
+    try:
+        return np.array(values, dtype=np.float32, ndmin=2, order="C")
+    except (TypeError, ValueError) as error:
+        raise InputError(f"features must be a matrix of numbers, but {error}") from None
+
+
+def normalize_rows(features: Features) -> Features:
+    """Divide each row by its sum; rows that sum to zero stay as they are.
+
+    >>> normalize_rows(np.array([[1, 3], [0, 0]], dtype=np.float32))
+    array([[0.25, 0.75],
+           [0.  , 0.  ]], dtype=float32)
+    """
+    sums = np.asarray(features.sum(axis=1), dtype=np.float64).ravel()
+    scale = np.divide(1, sums, out=np.ones_like(sums), where=sums != 0).astype(np.float32)
+    if isinstance(features, np.ndarray):
+        return features * scale[:, None]
+    data = features.data * np.repeat(scale, np.diff(features.indptr))
+    return sparse.csr_array((data, features.indices, features.indptr), shape=features.shape)

@@ -1,0 +1,176 @@
+"""Graphs by name or by path."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from autogm.errors import InputError, optional, show, suggest
+from autogm.graph import archive
+from autogm.graph.convert import as_graph
+from autogm.graph.datasets import DATASETS, csr_of, load_named
+from autogm.graph.graph import Graph
+from autogm.graph.tables import from_tables
+
+__all__ = ["load_graph"]
+
+_TABLES = (".csv", ".tsv", ".parquet", ".pq")
+_ENDINGS = (*_TABLES, ".txt", ".mtx", ".npz", ".graphml")
+
+
+def load_graph(
+    name: str | Path,
+    *,
+    root: str | Path | None = None,
+    split: str = "default",
+    largest_component: bool = False,
+    row_normalize: bool | None = None,
+    seed: int = 0,
+    **columns: Any,
+) -> Graph:
+    """A graph by its name or its path.
+
+    Names are those of `autogm datasets`; their raw files are looked for in ``root``, then in
+    $AUTOGM_DATA, else downloaded (extra ``[pyg]``). ``split`` ("public", "paper", "none") and
+    ``seed`` are for named graphs. A path is a table of edges (.csv, .tsv, .parquet; ``nodes`` is
+    the node table), a folder with edges.* and nodes.*, a SNAP list (.txt), .mtx, .npz (ours,
+    SciPy's, or with adj_* and attr_*) or .graphml; ``columns`` are those of `from_tables`, or
+    ``labels``, ``features`` and ``directed`` of `as_graph`.
+    """
+    if str(name) in DATASETS:
+        if columns:
+            raise InputError(f"{show(columns)} are for paths, but {name!r} is a named graph")
+        return load_named(
+            str(name),
+            root=root,
+            split=split,
+            largest_component=largest_component,
+            row_normalize=row_normalize,
+            seed=seed,
+        )
+    path = Path(name)
+    if not path.exists():
+        raise InputError(
+            f"{str(name)!r} is neither a file nor a named graph; names are "
+            f"{', '.join(DATASETS)}{suggest(str(name), [*DATASETS, *_neighbours(path)])}"
+        )
+    graph = _read(path, {**columns, "row_normalize": bool(row_normalize)})
+    graph = dataclasses.replace(graph, name=path.stem)
+    return graph.largest_component() if largest_component else graph
+
+
+def _neighbours(path: Path) -> list[str]:
+    if not path.parent.is_dir():
+        return []
+    return [str(path.with_name(other.name)) for other in path.parent.iterdir()]
+
+
+def _read(path: Path, options: dict[str, Any]) -> Graph:
+    if path.is_dir():
+        return _read_folder(path, options)
+    ending = path.suffix.lower()
+    if ending in _TABLES:
+        return from_tables(path, **options)
+    if ending == ".txt":
+        return _read_snap(path, options)
+    if ending == ".mtx":
+        return _read_matrix_market(path, options)
+    if ending == ".npz":
+        return _read_npz(path, options)
+    if ending == ".graphml":
+        networkx = optional("networkx", extra="search", purpose="reading GraphML")
+        with _as_named(path, "a GraphML file"):
+            data = networkx.read_graphml(path)
+        if "label" in options:
+            options["labels"] = options.pop("label")
+        return as_graph(data, **_for_matrix(path, options))
+    raise InputError(
+        f"{path.name} has an unknown ending {ending!r}; graphs are read from "
+        f"{', '.join(_ENDINGS)} or a folder with edges.* and nodes.*"
+    )
+
+
+def _read_folder(path: Path, options: dict[str, Any]) -> Graph:
+    found = {}
+    for role in ("edges", "nodes"):
+        files = [path / f"{role}{ending}" for ending in _TABLES]
+        found[role] = next((file for file in files if file.is_file()), None)
+    if found["edges"] is None:
+        raise InputError(
+            f"a folder must hold edges.csv, .tsv or .parquet, but {path.name} holds "
+            f"{show(sorted(p.name for p in path.iterdir()))}"
+        )
+    return from_tables(found["edges"], options.pop("nodes", found["nodes"]), **options)
+
+
+def _read_snap(path: Path, options: dict[str, Any]) -> Graph:
+    """A list of edges; its comments may say whether it is directed."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if not line.startswith("#"):
+                break
+            words = line.lower().replace(":", " ").split()
+            if "directed" in words or "undirected" in words:
+                options.setdefault("directed", "undirected" not in words)
+                break
+    return from_tables(path, **options)
+
+
+def _read_matrix_market(path: Path, options: dict[str, Any]) -> Graph:
+    io = optional("scipy.io", extra="search", purpose="reading MatrixMarket")
+    with _as_named(path, "a MatrixMarket file"):
+        matrix = io.mmread(path)
+    return as_graph(sparse.csr_array(matrix), **_for_matrix(path, options))
+
+
+def _read_npz(path: Path, options: dict[str, Any]) -> Graph:
+    with _as_named(path, "an .npz file"), np.load(path, allow_pickle=False) as file:
+        arrays = {key: file[key] for key in file.files}
+    options = _for_matrix(path, options)
+    if "autogm" in arrays:
+        return as_graph(archive.from_arrays(arrays), **options)
+    if {"data", "indices", "indptr", "shape"} <= set(arrays):
+        return as_graph(sparse.load_npz(path), **options)
+    if {"adj_data", "adj_indices", "adj_indptr", "adj_shape"} <= set(arrays):
+        if "attr_data" in arrays:
+            options.setdefault("features", csr_of(arrays, "attr"))
+        if "labels" in arrays:
+            options.setdefault("labels", arrays["labels"])
+        return as_graph(csr_of(arrays, "adj"), **options)
+    raise InputError(
+        f"{path.name} must hold a graph that AutoGM or SciPy saved, or adj_data, adj_indices, "
+        f"adj_indptr and adj_shape, but it holds {show(arrays, 8)}"
+    )
+
+
+def _for_matrix(path: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of `as_graph`; a matrix has no columns to name."""
+    known = {"labels", "features", "directed", "row_normalize", "weight"}
+    strange = sorted(set(options) - known)
+    if strange:
+        raise InputError(
+            f"{show(strange)} name columns of tables, but {path.name} has none; "
+            "give labels and features as arrays with as_graph"
+        )
+    return dict(options)
+
+
+@contextlib.contextmanager
+def _as_named(path: Path, kind: str) -> Iterator[None]:
+    """What a parser throws at a file that is not what its name says, in one sentence."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (ValueError, KeyError, OSError, EOFError, SyntaxError, zipfile.BadZipFile) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(
+            f"{path.name} is not {kind}: {reason}; rename it after what it is"
+        ) from None

@@ -1,0 +1,126 @@
+"""Original ids and the positions they stand for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autogm.errors import InputError, show
+
+__all__ = ["IdIndex", "number", "stable_keys"]
+
+Positions = NDArray[np.int32]
+
+
+class IdIndex:
+    """Finds the positions of ids; integers and text alike, without a Python loop over ids."""
+
+    def __init__(self, ids: NDArray[Any]) -> None:
+        self._ids = ids
+        self._table: Positions | None = None
+        self._order: NDArray[np.intp] | None = None
+        is_integer = ids.dtype.kind in "iu"
+        self._is_range = is_integer and np.array_equal(ids, np.arange(len(ids)))
+        if self._is_range:
+            return
+        if is_integer and _is_dense(ids, entries=len(ids)):
+            self._table = np.full(int(ids.max()) + 1, -1, dtype=np.int32)
+            self._table[ids] = np.arange(len(ids), dtype=np.int32)
+        else:
+            self._order = np.argsort(ids, kind="stable")
+
+    def duplicates(self) -> NDArray[Any]:
+        """The ids that stand more than once."""
+        if self._is_range:
+            return self._ids[:0]
+        ids = np.sort(self._ids) if self._order is None else self._ids[self._order]
+        return np.unique(ids[1:][ids[1:] == ids[:-1]])
+
+    def find(self, wanted: NDArray[Any]) -> tuple[Positions, NDArray[np.bool_]]:
+        """Positions of the wanted ids, and which of them are known."""
+        wanted = _as_kind_of(self._ids, wanted)
+        if self._order is not None:
+            at = np.searchsorted(self._ids, wanted, sorter=self._order)
+            found = self._order[np.minimum(at, len(self._ids) - 1)].astype(np.int32)
+            return found, np.asarray(self._ids[found] == wanted)
+        size = len(self._ids) if self._table is None else len(self._table)
+        known = (wanted >= 0) & (wanted < size)
+        found = wanted if known.all() else np.where(known, wanted, 0)
+        if self._table is not None:
+            found = self._table[found]
+            known &= found >= 0
+        return found.astype(np.int32, copy=False), known
+
+    def require(self, wanted: NDArray[Any], *, owner: str = "the graph") -> Positions:
+        """Positions of the wanted ids; an id that is not there is an error."""
+        found, known = self.find(wanted)
+        if not known.all():
+            strange = np.unique(wanted[~known])
+            raise InputError(
+                f"every node id must be in {owner}, but {len(strange)} "
+                f"{'is' if len(strange) == 1 else 'are'} not: {show(strange)}; "
+                f"its ids look like {show(self._ids)}"
+            )
+        return found
+
+
+def number(
+    source: NDArray[np.integer[Any]], target: NDArray[np.integer[Any]]
+) -> tuple[Positions, Positions, NDArray[np.int64]]:
+    """Positions for the integer ids at both ends of some edges, and those ids, ascending."""
+    ends = (source, target)
+    if len(source) == 0:
+        return source.astype(np.int32), target.astype(np.int32), np.empty(0, np.int64)
+    if all(_is_dense(end, entries=2 * len(source)) for end in ends):
+        present = np.zeros(max(int(end.max()) for end in ends) + 1, dtype=bool)
+        for end in ends:
+            present[end] = True
+        ids = np.flatnonzero(present).astype(np.int64)
+        if len(ids) == len(present):
+            return source.astype(np.int32, copy=False), target.astype(np.int32, copy=False), ids
+        position = np.cumsum(present, dtype=np.int32) - np.int32(1)
+        return position[source], position[target], ids
+    ids = np.union1d(np.unique(source), np.unique(target)).astype(np.int64)
+    return *(np.searchsorted(ids, end).astype(np.int32) for end in ends), ids  # type: ignore[return-value]
+
+
+def stable_keys(ids: NDArray[Any]) -> NDArray[np.uint64]:
+    """The 64-bit number that stands for an id wherever it appears, in sampling.
+
+    An integer stands for itself. Text is hashed by FNV-1a over its code points, one 32-bit unit a
+    step, and mixed once more; the length is not part of the text's array, so neither of the hash.
+    """
+    if ids.dtype.kind in "iu":
+        return ids.astype(np.int64).view(np.uint64)
+    units = np.ascontiguousarray(ids).view(np.uint32).reshape(len(ids), -1)
+    keys = np.full(len(ids), 0xCBF29CE484222325, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for unit in units.T:
+            step = (keys ^ unit) * np.uint64(0x100000001B3)
+            keys = np.where(unit > 0, step, keys)
+        keys ^= keys >> np.uint64(32)
+        keys *= np.uint64(0xBF58476D1CE4E5B9)
+        keys ^= keys >> np.uint64(29)
+    return keys
+
+
+def _is_dense(ids: NDArray[Any], *, entries: int) -> bool:
+    """Whether a table with one place for each number up to the largest id is worth its memory."""
+    return len(ids) > 0 and int(ids.min()) >= 0 and int(ids.max()) < 4 * entries + 1024
+
+
+def _as_kind_of(ids: NDArray[Any], wanted: NDArray[Any]) -> NDArray[Any]:
+    """Ids typed as text find integer ids and the other way round: "7" is 7."""
+    if ids.dtype.kind == "U":
+        return wanted if wanted.dtype.kind == "U" else wanted.astype(str)
+    if wanted.dtype.kind in "iu":
+        return wanted
+    try:
+        return np.array([int(value) for value in wanted.tolist()], dtype=np.int64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"node ids of this graph are integers like {show(ids)}, but got {show(wanted)}; "
+            "give the ids as they stand in the node table"
+        ) from None

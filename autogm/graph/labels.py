@@ -1,0 +1,97 @@
+"""From labels as users write them to codes and class names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autogm.errors import InputError
+
+__all__ = ["Labels", "encode"]
+
+Labels = tuple[NDArray[Any], tuple[Any, ...]]
+
+
+def encode(values: Sequence[Any] | NDArray[Any], *, column: str = "labels") -> Labels:
+    """Codes and class names, classes ascending.
+
+    None, NaN and the empty text are unlabelled; among integers -1 is too. Fractional numbers are
+    regression targets and come back as they are, with no classes. An n x L array holds one 0/1
+    column a label.
+
+    >>> encode(["b", None, "a"])
+    (array([ 1, -1,  0]), ('a', 'b'))
+    >>> encode([3, 7, -1])
+    (array([ 0,  1, -1]), (3, 7))
+    """
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim == 2:
+        return _multilabel(array, column)
+    if array.dtype.kind == "O":
+        array = _plain(array)
+    missing = _missing(array)
+    present = array[~missing]
+    if array.dtype.kind == "f":
+        if np.any(present != np.rint(present)):
+            return array.astype(np.float64), ()
+        present = present.astype(np.int64)
+    classes, codes = np.unique(present, return_inverse=True)
+    if len(classes) < 2:
+        what = f"every label is {classes[0].item()!r}" if len(classes) else "no node has a label"
+        raise InputError(
+            f"{column!r} must hold at least two classes, but {what}; choose another label column"
+        )
+    result = np.full(len(array), -1, dtype=np.int64)
+    result[~missing] = codes
+    return result, tuple(classes.tolist())
+
+
+def spread(known: Mapping[Any, Any], positions: NDArray[np.int32], num_nodes: int) -> list[Any]:
+    """One label a node from labels of some nodes."""
+    values: list[Any] = [None] * num_nodes
+    for at, value in zip(positions.tolist(), known.values(), strict=True):
+        values[at] = value
+    return values
+
+
+def _plain(array: NDArray[Any]) -> NDArray[Any]:
+    """Objects as numbers where all are numbers, else as text."""
+    values = array.tolist()
+    present = [value for value in values if not _is_missing(value)]
+    if all(isinstance(value, (int, float, np.number, np.bool_)) for value in present):
+        return np.array([np.nan if _is_missing(value) else value for value in values], dtype=float)
+    return np.array(["" if _is_missing(value) else str(value) for value in values])
+
+
+def _is_missing(value: Any) -> bool:
+    # Only NaN-likes (float NaN, pandas' NA and NaT) differ from themselves or refuse to say.
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
+def _missing(array: NDArray[Any]) -> NDArray[np.bool_]:
+    if array.dtype.kind == "f":
+        return np.asarray(np.isnan(array) | (array == -1), dtype=bool)
+    if array.dtype.kind in "iu":
+        return np.asarray(array == -1, dtype=bool)
+    if array.dtype.kind in "US":
+        return np.asarray(array == "", dtype=bool)
+    return np.zeros(len(array), dtype=bool)
+
+
+def _multilabel(array: NDArray[Any], column: str) -> Labels:
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        array = np.where(np.isnan(array), -1, array)
+    if array.ndim != 2 or not np.isin(array, [-1, 0, 1]).all():
+        raise InputError(
+            f"{column!r} with one column a label must hold 0, 1 or -1 (unlabelled), "
+            f"but its shape is {array.shape} with values {np.unique(array)[:5].tolist()}"
+        )
+    return array.astype(np.int64), tuple(range(array.shape[1]))

@@ -1,0 +1,318 @@
+"""Columns of a table, read in batches or at once, from CSV, TSV, Parquet or a dataframe.
+
+Knows how a person would find a row, so that an error can name file, line and column.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autogm.errors import InputError, optional, show, suggest
+
+__all__ = [
+    "TableLike",
+    "TableReader",
+    "arrow",
+    "as_float64",
+    "as_ids",
+    "as_numpy",
+    "as_text",
+    "looks_numeric",
+    "require_ids",
+]
+
+TableLike = Any
+"""A path, a mapping of columns, or an object with ``__arrow_c_stream__``."""
+
+_NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+
+
+class TableReader:
+    """Reads the columns that are asked for, and no others."""
+
+    def __init__(self, table: TableLike, *, role: str) -> None:
+        self._path: Path | None = None
+        self._dialect: _Dialect | None = None
+        if isinstance(table, (str, Path)):
+            path = self._path = Path(table)
+            self.what, self.title = path.name, path.stem
+            if _is_parquet(path):
+                self.names = _parquet_names(path)
+            else:
+                self._dialect = _Dialect.of(path)
+                self.names = list(self._dialect.names)
+        else:
+            self.what, self.title = f"the {role} table", "graph"
+            self._data = _as_arrow(table, role)
+            self.names = list(self._data.column_names)
+
+    def place(self, row: int) -> str:
+        """Where a person finds a row (counted from 0)."""
+        if self._dialect is not None:
+            return f"{self.what}, line {row + 1 + self._dialect.lines_before_data}"
+        return f"{self.what}, row {row + 1}"
+
+    def require(self, name: str) -> str:
+        if name not in self.names:
+            raise InputError(
+                f"{self.what} has no column {name!r}; it has "
+                f"{show(self.names, 12)}{suggest(name, self.names)}"
+            )
+        return name
+
+    def batches(self, columns: list[str], types: Mapping[str, Any]) -> Iterator[Any]:
+        """Record batches of some columns, a few megabytes at a time."""
+        if self._path is None:
+            yield from self._data.select(columns).to_batches()
+        elif self._dialect is None:
+            parquet = optional("pyarrow.parquet", extra="search", purpose="reading Parquet")
+            with parquet.ParquetFile(self._path, pre_buffer=False) as file:
+                yield from file.iter_batches(columns=columns)
+        else:
+            yield from self._text_batches(self._path, self._dialect, columns, types)
+
+    def read(self) -> Any:
+        """All columns as one Arrow table; numbers as numbers where a whole column is numeric."""
+        try:
+            batches = list(self.batches(self.names, {}))
+        except arrow().ArrowInvalid:
+            # A type was guessed from the first rows and a later cell broke it.
+            text = dict.fromkeys(self.names, arrow().string())
+            batches = list(self.batches(self.names, text))
+        if not sum(batch.num_rows for batch in batches):
+            raise self.no_rows()
+        return arrow().Table.from_batches(batches).combine_chunks()
+
+    def no_rows(self) -> InputError:
+        return InputError(f"{self.what} has a header but no rows; add at least one row")
+
+    def _text_batches(
+        self, path: Path, dialect: _Dialect, columns: list[str], types: Mapping[str, Any]
+    ) -> Iterator[Any]:
+        arrow_csv = optional("pyarrow.csv", extra="search", purpose="reading tables")
+        try:
+            with arrow_csv.open_csv(
+                path,
+                arrow_csv.ReadOptions(
+                    skip_rows=dialect.lines_before_data, column_names=list(dialect.names)
+                ),
+                arrow_csv.ParseOptions(delimiter=dialect.delimiter),
+                arrow_csv.ConvertOptions(include_columns=columns, column_types=dict(types)),
+            ) as reader:
+                yield from reader
+        except arrow().ArrowInvalid as error:
+            # A cell that is not of its column's type is for the caller to name.
+            if "conversion error" in str(error):
+                raise
+            if "Empty CSV file" in str(error):
+                raise self.no_rows() from None
+            raise InputError(f"{self.what} is not a table: {error}") from None
+
+
+@dataclass(frozen=True)
+class _Dialect:
+    """How a text table is written."""
+
+    delimiter: str
+    names: tuple[str, ...]
+    lines_before_data: int
+
+    @classmethod
+    def of(cls, path: Path) -> _Dialect:
+        """Read off the first line; two numbers where names should be are an edge, not a header."""
+        _check_text(path)
+        is_plain_list = path.suffix.lower() == ".txt"
+        comments, line = 0, ""
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            for line in file:
+                if not (is_plain_list and line.startswith("#")):
+                    break
+                comments += 1
+        line = line.rstrip("\r\n")
+        if not line or line.startswith("#"):
+            raise InputError(f"{path.name} holds no edges; add a line for each")
+        delimiter = max("\t ," if is_plain_list else ",;\t|", key=line.count)
+        cells = next(csv.reader([line], delimiter=delimiter))
+        if is_plain_list or all(map(_is_number, cells[:2])):
+            unnamed = (f"column{i}" for i in range(3, len(cells) + 1))
+            return cls(delimiter, ("source", "target", *unnamed)[: len(cells)], comments)
+        names = tuple(cell.strip() for cell in cells)
+        twice = [name for name in set(names) if names.count(name) > 1]
+        if twice:
+            raise InputError(
+                f"{path.name} must name each column once, but {show(sorted(twice))} stands twice"
+            )
+        return cls(delimiter, names, comments + 1)
+
+
+def looks_numeric(column: Any, name: str, reader: TableReader) -> bool:
+    """Whether a column is a feature when nobody chose.
+
+    Text of which most cells are numbers is a numeric column with a mistake in it: an error, since
+    leaving such a column out without a word would cost accuracy unseen.
+    """
+    if not _is_text(column):
+        types = arrow().types
+        numeric = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
+        return any(check(column.type) for check in numeric)
+    present = int((as_numpy(column.fill_null("")) != "").sum())
+    if not present or _numeric_cells(column).sum() < present / 2:
+        return False
+    as_float64(column, name, reader)
+    return True
+
+
+def as_float64(
+    column: Any, name: str, reader: TableReader, *, first_row: int = 0
+) -> NDArray[np.float64]:
+    """A column of finite numbers; the first cell that is none is an error that names it."""
+    pa = arrow()
+    column = _decoded(column)
+    if _is_text(column):
+        empty = as_numpy(column.fill_null("")) == ""
+        bad = ~_numeric_cells(column) & ~empty
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            raise InputError(
+                f"column {name!r} must hold numbers, but {reader.place(first_row + row)} has "
+                f"{column[row].as_py()!r}; mend the cell or choose other columns"
+            )
+        values = np.where(empty, "nan", as_numpy(column)).astype(np.float64)
+    else:
+        try:
+            values = as_numpy(column.cast(pa.float64(), safe=False)).astype(np.float64)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise InputError(
+                f"column {name!r} must hold numbers, but in {reader.what} it holds "
+                f"{column.type}; choose other columns"
+            ) from None
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        cell = "an empty cell" if np.isnan(values[row]) else values[row]
+        raise InputError(
+            f"column {name!r} must hold finite numbers, but {reader.place(first_row + row)} has "
+            f"{cell}; fill or drop such rows"
+        )
+    return values
+
+
+def as_ids(column: Any) -> NDArray[Any]:
+    """Ids as int64 where they are whole numbers, else as an object array of text."""
+    column = _decoded(column)
+    types = arrow().types
+    if types.is_integer(column.type):
+        return as_numpy(column)
+    if types.is_floating(column.type):
+        floats = as_numpy(column)
+        if np.all(floats == np.rint(floats)):
+            return np.asarray(floats, dtype=np.int64)
+    return as_numpy(as_text(column))
+
+
+def require_ids(column: Any, name: str, reader: TableReader, *, first_row: int = 0) -> None:
+    """Every row has an id."""
+    missing = as_numpy(column.is_null(nan_is_null=True))
+    if _is_text(column):
+        missing = missing | (as_numpy(column.fill_null("")) == "")
+    if missing.any():
+        row = first_row + int(np.flatnonzero(missing)[0])
+        raise InputError(
+            f"every row must have an id, but column {name!r} is empty in {reader.place(row)}; "
+            "fill it or drop the row"
+        )
+
+
+def as_text(column: Any) -> Any:
+    return column.cast(arrow().string())
+
+
+def as_numpy(column: Any) -> NDArray[Any]:
+    """NumPy values of an Arrow column; missing ones are NaN or None."""
+    if isinstance(column, arrow().ChunkedArray):
+        return np.asarray(column.to_numpy())
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _is_text(column: Any) -> bool:
+    types = arrow().types
+    return any(
+        check(column.type)
+        for check in (types.is_string, types.is_large_string, types.is_string_view)
+    )
+
+
+def _decoded(column: Any) -> Any:
+    """Categories by their values."""
+    is_dictionary = arrow().types.is_dictionary(column.type)
+    return column.cast(column.type.value_type) if is_dictionary else column
+
+
+def _numeric_cells(column: Any) -> NDArray[np.bool_]:
+    compute = optional("pyarrow.compute", extra="search", purpose="reading tables")
+    return as_numpy(compute.match_substring_regex(column, _NUMBER).fill_null(False)).astype(bool)
+
+
+def _as_arrow(table: TableLike, role: str) -> Any:
+    pa = arrow()
+    if not isinstance(table, (pa.Table, Mapping)) and not hasattr(table, "__arrow_c_stream__"):
+        raise InputError(
+            f"{role} must be a path, a mapping of columns or an Arrow-compatible dataframe, "
+            f"but got {type(table).__name__}"
+        )
+    try:
+        return pa.table(dict(table) if isinstance(table, Mapping) else table)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(f"the {role} table cannot be read: {error}") from None
+
+
+def _is_parquet(path: Path) -> bool:
+    """By the file's name; a file that is not what its name says is an error."""
+    if not path.is_file():
+        siblings: Iterable[Path] = path.parent.iterdir() if path.parent.is_dir() else ()
+        raise InputError(
+            f"there is no file {str(path)!r}{suggest(path.name, [p.name for p in siblings])}"
+        )
+    return path.suffix.lower() in (".parquet", ".pq")
+
+
+def _parquet_names(path: Path) -> list[str]:
+    with path.open("rb") as file:
+        if file.read(4) != b"PAR1":
+            raise InputError(
+                f"{path.name} is not a Parquet file (it does not start with PAR1); "
+                "rename it after what it is"
+            )
+    parquet = optional("pyarrow.parquet", extra="search", purpose="reading Parquet")
+    return list(parquet.read_schema(path).names)
+
+
+def _check_text(path: Path) -> None:
+    with path.open("rb") as file:
+        start = file.read(4096)
+    if not start:
+        raise InputError(f"{path.name} is empty; it needs a row for each edge or node")
+    if b"\0" in start or start[:4] == b"PAR1":
+        raise InputError(
+            f"{path.name} is not a text table (it holds binary data); rename it after what it is"
+        )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def arrow() -> Any:
+    """PyArrow, or how to install it."""
+    return optional("pyarrow", extra="search", purpose="reading tables")

@@ -1,0 +1,268 @@
+"""Edge and node tables into a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autogm.errors import InputError, show
+from autogm.graph import labels as label_codes
+from autogm.graph.edges import EdgeList, check_weights, compress
+from autogm.graph.features import normalize_rows
+from autogm.graph.graph import Graph
+from autogm.graph.ids import IdIndex, number
+from autogm.graph.reader import (
+    TableLike,
+    TableReader,
+    arrow,
+    as_float64,
+    as_ids,
+    as_numpy,
+    as_text,
+    looks_numeric,
+    require_ids,
+)
+from autogm.graph.splits import Splits
+
+__all__ = ["from_tables"]
+
+_ENDS = (("source", "target"), ("from", "to"), ("src", "dst"))
+
+
+def from_tables(
+    edges: TableLike,
+    nodes: TableLike | None = None,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = "weight",
+    time: str | None = None,
+    id: str | None = None,
+    label: str | None = None,
+    features: Sequence[str] | None = None,
+    split: str | None = None,
+    directed: bool = False,
+    row_normalize: bool = False,
+) -> Graph:
+    """A graph from an edge table and, where there is one, a node table.
+
+    Edges run from ``source`` to ``target``: columns of these names, from/to, src/dst, or the
+    first two. A column named like ``weight`` is read where there is one (None: never). The node
+    id is the column ``id`` or the first; ``features`` are the other numeric columns unless
+    chosen; a column ``name`` is what people are shown; ``split`` says train, val or test.
+    Missing labels are unlabelled. Without a node table the nodes are the ids at the ends of
+    edges, ascending.
+
+    >>> edges = {"source": ["a", "b", "b"], "target": ["b", "c", "d"]}
+    >>> nodes = {"id": ["a", "b", "c", "d"], "age": [31, 45, 28, 60], "team": ["x", "y", "x", None]}
+    >>> g = from_tables(edges, nodes, label="team")
+    >>> g
+    Graph(4 nodes, 3 edges, undirected, 1 features, 2 classes)
+    >>> g.labels, g.classes
+    (array([ 0,  1,  0, -1]), ('x', 'y'))
+    """
+    edge_reader = TableReader(edges, role="edges")
+    columns = _EdgeColumns.choose(edge_reader, source, target, weight, time)
+    fields: dict[str, Any] = {}
+    node_ids, owner = None, "the graph"
+    if nodes is not None:
+        node_reader = TableReader(nodes, role="nodes")
+        owner = node_reader.what
+        fields = _node_fields(node_reader, id=id, label=label, features=features, split=split)
+        node_ids = fields["ids"]
+    elif label or features or split:
+        asked = [name for name in (label, *(features or ()), split) if name]
+        raise InputError(
+            f"{show(asked)} must be a column of the node table, but there is none; give nodes="
+        )
+    is_text = node_ids is not None and node_ids.dtype.kind == "U"
+    read = _Edges.read(edge_reader, columns, as_text=is_text)
+    edge_list, fields["ids"] = read.locate(node_ids, owner)
+    rows, times = compress(edge_list, num_nodes=len(fields["ids"]), directed=directed)
+    if row_normalize and "features" in fields:
+        fields["features"] = normalize_rows(fields["features"])
+    return Graph(rows=rows, times=times, directed=directed, name=edge_reader.title, **fields)
+
+
+@dataclass(frozen=True)
+class _EdgeColumns:
+    source: str
+    target: str
+    weight: str | None
+    time: str | None
+
+    @classmethod
+    def choose(
+        cls,
+        reader: TableReader,
+        source: str | None,
+        target: str | None,
+        weight: str | None,
+        time: str | None,
+    ) -> _EdgeColumns:
+        names = reader.names
+        if len(names) < 2:
+            raise InputError(
+                f"{reader.what} must have a source and a target column, but has only "
+                f"{show(names)}; is the delimiter a comma, a semicolon or a tab?"
+            )
+        pair = next((pair for pair in _ENDS if set(pair) <= set(names)), (names[0], names[1]))
+        if weight == "weight" and weight not in names:
+            weight = None
+        chosen = cls(source or pair[0], target or pair[1], weight, time)
+        for name in chosen.names:
+            reader.require(name)
+        return chosen
+
+    @property
+    def names(self) -> list[str]:
+        return [self.source, self.target, *self.carried]
+
+    @property
+    def carried(self) -> list[str]:
+        return [name for name in (self.weight, self.time) if name is not None]
+
+
+class _TextIds(Exception):
+    """Ids taken for integers turn out to be text."""
+
+
+@dataclass
+class _Edges:
+    """Edges as they are read: ends as NumPy integers or Arrow text, numbers that ride on them."""
+
+    columns: _EdgeColumns
+    is_text: bool
+    ends: tuple[list[Any], list[Any]]
+    carried: dict[str, list[NDArray[np.float64]]]
+    num_edges: int = 0
+
+    @classmethod
+    def read(cls, reader: TableReader, columns: _EdgeColumns, *, as_text: bool) -> _Edges:
+        """Read once, batch by batch; once more as text when a cell is not what the first were."""
+        if not as_text:
+            try:
+                return cls._read(reader, columns, as_text=False)
+            except (arrow().ArrowInvalid, _TextIds):
+                pass
+        return cls._read(reader, columns, as_text=True)
+
+    @classmethod
+    def _read(cls, reader: TableReader, columns: _EdgeColumns, *, as_text: bool) -> _Edges:
+        edges = cls(columns, as_text, ([], []), {name: [] for name in columns.carried})
+        types = (
+            dict.fromkeys(columns.names, arrow().string())
+            if as_text
+            else dict.fromkeys(columns.carried, arrow().float64())
+        )
+        for batch in reader.batches(columns.names, types):
+            edges._add(batch, reader)
+        if not edges.num_edges:
+            raise reader.no_rows()
+        return edges
+
+    def _add(self, batch: Any, reader: TableReader) -> None:
+        for i, name in enumerate(self.columns.names):
+            column, first_row = batch.column(i), self.num_edges
+            if i < 2:
+                require_ids(column, name, reader, first_row=first_row)
+                self.ends[i].append(as_text(column) if self.is_text else _integers(column))
+            else:
+                numbers = as_float64(column, name, reader, first_row=first_row)
+                self.carried[name].append(numbers)
+        self.num_edges += batch.num_rows
+
+    def locate(self, known: NDArray[Any] | None, owner: str) -> tuple[EdgeList, NDArray[Any]]:
+        """The edges by positions, and the ids these stand for; forgets what was read."""
+        if self.is_text:
+            source, target, distinct = _encode_text(*self.ends)
+            if known is None:
+                order = np.argsort(distinct)
+                position, known = np.argsort(order).astype(np.int32), distinct[order]
+            else:
+                position = IdIndex(known).require(distinct, owner=owner)
+            source, target = position[source], position[target]
+        else:
+            source, target = (_join(parts) for parts in self.ends)
+            if known is None:
+                source, target, known = number(source, target)
+            else:
+                index = IdIndex(known)
+                source = index.require(source, owner=owner)
+                target = index.require(target, owner=owner)
+        weights, times = (self._carried(name) for name in (self.columns.weight, self.columns.time))
+        if weights is not None:
+            check_weights(weights, self.num_edges)
+        return EdgeList(source, target, weights=weights, times=times), known
+
+    def _carried(self, name: str | None) -> NDArray[np.float64] | None:
+        return None if name is None else _join(self.carried[name])
+
+
+def _integers(column: Any) -> NDArray[Any]:
+    ids = as_ids(column)
+    if ids.dtype.kind not in "iu":
+        raise _TextIds
+    narrow = len(ids) > 0 and -(2**31) <= ids.min() and ids.max() < 2**31
+    return ids.astype(np.int32 if narrow else np.int64)
+
+
+def _join(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    joined = np.concatenate(parts)
+    parts.clear()
+    return joined
+
+
+def _encode_text(
+    sources: list[Any], targets: list[Any]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.str_]]:
+    """Codes for the text at both ends, and the distinct texts; forgets what was read."""
+    num_edges = sum(map(len, sources))
+    encoded = arrow().chunked_array(sources + targets).dictionary_encode().unify_dictionaries()
+    sources.clear()
+    targets.clear()
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
+    distinct = as_numpy(encoded.chunk(0).dictionary).astype(str)
+    return codes[:num_edges], codes[num_edges:], distinct
+
+
+def _node_fields(
+    reader: TableReader,
+    *,
+    id: str | None,
+    label: str | None,
+    features: Sequence[str] | None,
+    split: str | None,
+) -> dict[str, Any]:
+    """The fields of a graph that a node table fills."""
+    id = reader.require(id) if id is not None else "id" if "id" in reader.names else reader.names[0]
+    for name in (label, split, *(features or ())):
+        if name is not None:
+            reader.require(name)
+    table = reader.read()
+    require_ids(table.column(id), id, reader)
+    ids = as_ids(table.column(id))
+    fields: dict[str, Any] = {"ids": ids if ids.dtype.kind in "iu" else ids.astype(str)}
+    used = [id]
+    if label is not None:
+        used.append(label)
+        values = as_numpy(table.column(label))
+        fields["labels"], fields["classes"] = label_codes.encode(values, column=label)
+    if split is not None:
+        used.append(split)
+        fields["splits"] = Splits.named(as_numpy(table.column(split)).tolist())
+    if "name" in reader.names and "name" not in used and features is None:
+        used.append("name")
+        fields["names"] = as_numpy(as_text(table.column("name")).fill_null("")).astype(str)
+    if features is None:
+        others = (name for name in reader.names if name not in used)
+        features = [name for name in others if looks_numeric(table.column(name), name, reader)]
+    if features:
+        columns = [as_float64(table.column(name), name, reader) for name in features]
+        fields["features"] = np.column_stack(columns).astype(np.float32)
+        fields["feature_names"] = tuple(features)
+    return fields

@@ -1,0 +1,139 @@
+"""The classic scores: PageRank, personalised PageRank, random walk with restart, Pixie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autogm.algorithm import Algorithm
+from autogm.errors import InputError
+from autogm.graph import Graph
+from autogm.message.sample import neighbours, sample, step_key
+from autogm.message.walk import spread, stationary
+
+__all__ = ["Seeds", "on_seeds", "pagerank", "pixie", "ppr", "rwr", "uniform"]
+
+Scores = NDArray[np.float64]
+
+Seeds = Iterable[Any] | Mapping[Any, float]
+"""Original ids, or original ids with positive weights."""
+
+
+def pagerank(graph: Graph, *, damping: float = 0.85, tol: float = 1e-10) -> Scores:
+    """PageRank of every node, in node order; the scores sum to one.
+
+    A walker follows an out-edge (in proportion to its weight) with probability ``damping``, else
+    it starts anew anywhere, as it does from a node without out-edges. ``tol`` bounds the sum of
+    absolute errors.
+
+    >>> from autogm import as_graph
+    >>> pagerank(as_graph([("a", "b"), ("c", "b")])).round(3)
+    array([0.213, 0.574, 0.213])
+    """
+    return _walk(graph, uniform(graph.num_nodes), damping, tol)
+
+
+def ppr(
+    graph: Graph,
+    seeds: Seeds,
+    *,
+    damping: float = 0.85,
+    tol: float = 1e-10,
+) -> Scores:
+    """Personalised PageRank: walkers start anew at the seeds, in proportion to their weights.
+
+    ``seeds`` are original ids, or a mapping from ids to positive weights. From a node without
+    out-edges a walker starts anew at the seeds, as networkx has it.
+    """
+    return _walk(graph, on_seeds(graph, seeds), damping, tol)
+
+
+def rwr(
+    graph: Graph,
+    seeds: Seeds,
+    *,
+    restart: float = 0.15,
+    tol: float = 1e-10,
+) -> Scores:
+    """Random walk with restart: the probability to find the walker at each node.
+
+    ``restart`` is the probability to return to the seeds at each step. Texts on RWR call it c,
+    texts on PageRank (and the paper) give that letter to its complement, the damping: ``rwr`` with
+    restart c is ``ppr`` with damping 1 - c.
+    """
+    _check_share("restart", restart)
+    return _walk(graph, on_seeds(graph, seeds), 1 - restart, tol)
+
+
+def pixie(
+    graph: Graph,
+    seeds: Seeds,
+    *,
+    steps: int = 10,
+    budget: int = 2000,
+    seed: int = 0,
+    readout: str = "sum",
+) -> Scores:
+    """Pixie: scores spread from the seeds over sampled out-neighbours, a fixed number of them.
+
+    A seed starts with its weight (1 unless given). In each of ``steps`` (k) steps every node
+    that holds a score draws w = budget / k of its out-neighbours and spreads the score over them
+    evenly (a = NA; along weighted edges by weight). The result is what each node received over
+    all steps (``readout="sum"``, Pixie's visit counts), or what it holds at the end ("last", the
+    paper's X_k). Draws are keyed by ``seed`` and the nodes' ids; their mean over seeds is the
+    walk over all neighbours.
+    """
+    algorithm = Algorithm.pixie(k=steps, budget=budget)
+    if readout not in ("sum", "last"):
+        raise InputError(f"readout must be 'sum' or 'last', but got {readout!r}")
+    rows = neighbours(graph, "out")
+    x = on_seeds(graph, seeds, normalize=False)
+    received = np.zeros_like(x)
+    for step in range(1, algorithm.k + 1):
+        drawn = sample(
+            rows,
+            algorithm.w,
+            key=step_key(seed, step),
+            stable_keys=graph.stable_keys,
+            nodes=np.flatnonzero(x),
+        )
+        x = spread(drawn, x)
+        received += x
+    return received if readout == "sum" else x
+
+
+def uniform(num_nodes: int) -> Scores:
+    """PageRank's initial statistics: 1/n everywhere."""
+    return np.full(num_nodes, 1 / num_nodes)
+
+
+def on_seeds(graph: Graph, seeds: Seeds, *, normalize: bool = True) -> Scores:
+    """Initial statistics of PPR, RWR (summing to one) and Pixie: weights on seeds, else 0."""
+    if isinstance(seeds, (str, bytes)) or not isinstance(seeds, Iterable):
+        seeds = [seeds]
+    ids = list(seeds)
+    if not ids:
+        raise InputError("at least one seed is needed, but got none; name a node to start from")
+    weights = [float(weight) for weight in seeds.values()] if isinstance(seeds, Mapping) else None
+    weights = [1.0] * len(ids) if weights is None else weights
+    for node, weight in zip(ids, weights, strict=True):
+        if not 0 < weight < np.inf:
+            raise InputError(f"seed weights must be positive, but seed {node!r} has {weight:g}")
+    scores = np.zeros(graph.num_nodes)
+    np.add.at(scores, graph.positions(ids), weights)
+    return scores / scores.sum() if normalize else scores
+
+
+def _walk(graph: Graph, restart: Scores, damping: float, tol: float) -> Scores:
+    _check_share("damping", damping)
+    if not 0 < tol < 1:
+        raise InputError(f"tol must be between 0 and 1, but got {tol:g}; 1e-10 is the default")
+    return stationary(graph.rows, restart, damping=damping, tol=tol)[0]
+
+
+def _check_share(name: str, value: float) -> None:
+    if not 0 < value < 1:
+        raise InputError(f"{name} must be between 0 and 1, but got {value:g}")

@@ -1,0 +1,123 @@
+"""The fixed point that PageRank and its kin converge to, one pass over the edges a step."""
+
+from __future__ import annotations
+
+import math
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autogm.graph import Rows
+from autogm.message.kernel import chunks, compiled, run
+
+__all__ = ["spread", "stationary"]
+
+Scores = NDArray[np.float64]
+
+
+def stationary(rows: Rows, restart: Scores, *, damping: float, tol: float) -> tuple[Scores, int]:
+    """x = damping (P x + s restart) + (1 - damping) restart, and the steps it took.
+
+    P spreads a node's score over its out-neighbours by weight; s is the score that stands on nodes
+    without any, which goes where walkers restart. ``restart`` sums to one. It is Algorithm 1 with
+    d = 1, l = False, a = NA, direction "out" and readout "sum", summed until nothing is left: the
+    scores that are still on their way are the difference of two steps. Since a step shrinks any
+    difference by ``damping``, the result is within ``tol`` of the exact scores in the 1-norm, and
+    the steps that can be needed are known beforehand.
+    """
+    out_weight = _column_sums(rows)
+    share = np.divide(damping, out_weight, out=np.zeros(rows.num_rows), where=out_weight > 0)
+    parts = chunks(rows.indptr)
+    pull = _pull if rows.values is None else _pull_weighted
+    values = () if rows.values is None else (rows.values,)
+    # Unsigned, so that the loops need not check for Python's negative positions.
+    indices = rows.indices.view(np.uint32)
+    x, sent, next_sent = restart.copy(), restart * share, np.empty_like(restart)
+    stuck = float(restart[out_weight == 0].sum())
+    enough = tol * (1 - damping) / damping
+    # Two distributions differ by at most 2; so many steps shrink that to enough.
+    most = 1 + math.ceil(math.log(enough / 2) / math.log(damping))
+    for step in count(1):
+        back = 1 - damping + damping * stuck
+        results = run(
+            pull, parts, rows.indptr, indices, *values, sent, share, restart, back, x, next_sent
+        )
+        sent, next_sent = next_sent, sent
+        change, stuck = (sum(part) for part in zip(*results, strict=True))
+        if change <= enough or step >= most:
+            return x, step
+    raise AssertionError("count() never ends")
+
+
+def _column_sums(rows: Rows) -> Scores:
+    sums = np.zeros(rows.num_rows)
+    values = np.ones(1) if rows.values is None else rows.values
+    _add_up(rows.indices.view(np.uint32), values, sums)
+    return sums
+
+
+def spread(rows: Rows, x: Scores) -> Scores:
+    """Each node shares its score out over its row, by weight; with an empty row it is lost."""
+    weights = np.ones(len(rows.indices)) if rows.values is None else rows.values
+    owner = rows.row_of_entry
+    totals = np.bincount(owner, weights=weights, minlength=rows.num_rows)
+    sent = np.divide(x, totals, out=np.zeros_like(x), where=totals > 0)
+    shares = weights * sent[owner]
+    return np.bincount(rows.indices, shares, rows.num_rows).astype(np.float64)
+
+
+@compiled
+def _add_up(indices, values, sums):  # type: ignore[no-untyped-def]
+    """Sum by column; one value stands for all. Unlike np.bincount, without a copy to int64."""
+    if len(values) == 1:
+        for j in range(len(indices)):
+            sums[indices[j]] += values[0]
+    else:
+        for j in range(len(indices)):
+            sums[indices[j]] += values[j]
+
+
+@compiled
+def _pull(start, stop, indptr, indices, sent, share, restart, back, x, next_sent):  # type: ignore[no-untyped-def]
+    """One step for some rows; returns the change and the score left on nodes without out-edges."""
+    change = 0.0
+    stuck = 0.0
+    for u in range(start, stop):
+        j, end = indptr[u], indptr[u + 1]
+        # Four sums side by side: one alone would wait for each addition to finish.
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        while j + 4 <= end:
+            a += sent[indices[j]]
+            b += sent[indices[j + 1]]
+            c += sent[indices[j + 2]]
+            d += sent[indices[j + 3]]
+            j += 4
+        while j < end:
+            a += sent[indices[j]]
+            j += 1
+        total = (a + b) + (c + d) + back * restart[u]
+        change += abs(total - x[u])
+        x[u] = total
+        next_sent[u] = total * share[u]
+        if share[u] == 0:
+            stuck += total
+    return change, stuck
+
+
+@compiled
+def _pull_weighted(start, stop, indptr, indices, values, sent, share, restart, back, x, next_sent):  # type: ignore[no-untyped-def]
+    """`_pull` along weighted edges."""
+    change = 0.0
+    stuck = 0.0
+    for u in range(start, stop):
+        total = 0.0
+        for j in range(indptr[u], indptr[u + 1]):
+            total += values[j] * sent[indices[j]]
+        total += back * restart[u]
+        change += abs(total - x[u])
+        x[u] = total
+        next_sent[u] = total * share[u]
+        if share[u] == 0:
+            stuck += total
+    return change, stuck

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from autogm.errors import InputError
 
 __all__ = ["MAX_NODES", "EdgeList", "Rows", "check_weights", "compress"]
 
-# Node positions are int32, and an edge is one int64 sort key of two of them.
+# Node positions are int32.
 MAX_NODES = 2**31 - 1
 
 
@@ -56,10 +56,7 @@ class Rows(NamedTuple):
 
 
 class EdgeList:
-    """Edges on their way into a graph: positions of both ends, and what each edge carries.
-
-    ``compress`` takes the arrays out as it goes, so that a large list is never held twice.
-    """
+    """Edges on their way into a graph: positions of both ends, and what each edge carries."""
 
     def __init__(
         self,
@@ -72,16 +69,19 @@ class EdgeList:
         self.source, self.target = source, target
         self.weights, self.times = weights, times
 
-    def take_keys(self, *, mirrored: bool) -> NDArray[np.int64]:
-        """One sort key an edge (row above, column below); empties the list of its ends."""
-        keys = _keys(self.target, self.source)
-        if mirrored:
-            other = self.source != self.target
-            keys = np.concatenate([keys, _keys(self.source[other], self.target[other])])
-            self.weights = _mirror(self.weights, other)
-            self.times = _mirror(self.times, other)
-        del self.source, self.target
-        return keys
+    def mirrored(self) -> EdgeList:
+        """With each edge in the other direction too; a loop has none."""
+        other = self.source != self.target
+
+        def both(here: NDArray[Any], there: NDArray[Any]) -> NDArray[Any]:
+            return np.concatenate([here, there[other]])
+
+        return EdgeList(
+            both(self.source, self.target),
+            both(self.target, self.source),
+            weights=None if self.weights is None else both(self.weights, self.weights),
+            times=None if self.times is None else both(self.times, self.times),
+        )
 
 
 def compress(
@@ -97,23 +97,34 @@ def compress(
             f"a graph holds at most {MAX_NODES:,} nodes, but got {num_nodes:,}; "
             "split it into components or sample it first"
         )
-    keys = edges.take_keys(mirrored=not directed)
-    weights, times = edges.weights, edges.times
-    if weights is None and times is None:
-        keys.sort()
-        fresh = _fresh(keys)
-        if not fresh.all():
-            keys = keys[fresh]
-    else:
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        first = np.flatnonzero(_fresh(keys))
-        keys = keys[first]
-        if weights is not None and len(first):
-            weights = np.add.reduceat(weights[order], first)
-        if times is not None and len(first):
-            times = np.minimum.reduceat(times[order], first)
-    return _rows_of_sorted(keys, num_nodes, weights), times
+    if not directed:
+        edges = edges.mirrored()
+    binary = edges.weights is None
+    # A binary graph's values are thrown away, so they may as well be small and overflow.
+    values = np.ones(len(edges.source), np.int8) if binary else edges.weights
+    matrix = sparse.coo_array(
+        (values, (edges.target, edges.source)), shape=(num_nodes, num_nodes)
+    ).tocsr()
+    rows = Rows(
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int32, copy=False),
+        None if binary else matrix.data,
+    )
+    return rows, None if edges.times is None else _earliest(rows, edges, edges.times)
+
+
+def _earliest(rows: Rows, edges: EdgeList, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The earliest time of each entry among the edges that became it."""
+    keys = _keys(rows.row_of_entry, rows.indices)
+    entry = np.searchsorted(keys, _keys(edges.target, edges.source))
+    earliest = np.full(len(keys), np.inf)
+    np.minimum.at(earliest, entry, times)
+    return earliest
+
+
+def _keys(row: NDArray[np.int32], column: NDArray[np.int32]) -> NDArray[np.int64]:
+    """A number for each entry that ascends by row, then by column."""
+    return row.astype(np.int64) << 32 | column
 
 
 def check_weights(values: NDArray[np.float64], num_edges: int) -> None:
@@ -130,31 +141,3 @@ def check_weights(values: NDArray[np.float64], num_edges: int) -> None:
             f"edge weights must be positive and finite, but weight {at} is {values[at]}; "
             "drop such edges or shift the weights, or ignore them with weight=None"
         )
-
-
-def _rows_of_sorted(
-    keys: NDArray[np.int64], num_nodes: int, weights: NDArray[np.float64] | None
-) -> Rows:
-    indices = keys.astype(np.int32)  # the lower half of each key
-    keys >>= 32
-    indptr = np.searchsorted(keys, np.arange(num_nodes + 1))
-    return Rows(indptr.astype(np.int64, copy=False), indices, weights)
-
-
-def _keys(row: NDArray[np.int32], column: NDArray[np.int32]) -> NDArray[np.int64]:
-    keys = row.astype(np.int64)
-    keys <<= 32
-    keys |= column
-    return keys
-
-
-def _fresh(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
-    fresh = np.ones(len(keys), dtype=bool)
-    np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
-    return fresh
-
-
-def _mirror(
-    values: NDArray[np.float64] | None, other: NDArray[np.bool_]
-) -> NDArray[np.float64] | None:
-    return None if values is None else np.concatenate([values, values[other]])

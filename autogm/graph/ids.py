@@ -21,6 +21,7 @@ class IdIndex:
         self._ids = ids
         self._table: Positions | None = None
         self._order: NDArray[np.intp] | None = None
+        self._ascends = len(ids) < 2 or bool(np.all(ids[1:] > ids[:-1]))
         is_integer = ids.dtype.kind in "iu"
         self._is_range = is_integer and np.array_equal(ids, np.arange(len(ids)))
         if self._is_range:
@@ -28,12 +29,12 @@ class IdIndex:
         if is_integer and _is_dense(ids, entries=len(ids)):
             self._table = np.full(int(ids.max()) + 1, -1, dtype=np.int32)
             self._table[ids] = np.arange(len(ids), dtype=np.int32)
-        else:
+        elif not self._ascends:
             self._order = np.argsort(ids, kind="stable")
 
     def duplicates(self) -> NDArray[Any]:
         """The ids that stand more than once."""
-        if self._is_range:
+        if self._ascends:
             return self._ids[:0]
         ids = np.sort(self._ids) if self._order is None else self._ids[self._order]
         return np.unique(ids[1:][ids[1:] == ids[:-1]])
@@ -41,9 +42,10 @@ class IdIndex:
     def find(self, wanted: NDArray[Any]) -> tuple[Positions, NDArray[np.bool_]]:
         """Positions of the wanted ids, and which of them are known."""
         wanted = _as_kind_of(self._ids, wanted)
-        if self._order is not None:
+        if self._table is None and not self._is_range:
             at = np.searchsorted(self._ids, wanted, sorter=self._order)
-            found = self._order[np.minimum(at, len(self._ids) - 1)].astype(np.int32)
+            at = np.minimum(at, len(self._ids) - 1)
+            found = (at if self._order is None else self._order[at]).astype(np.int32)
             return found, np.asarray(self._ids[found] == wanted)
         size = len(self._ids) if self._table is None else len(self._table)
         known = (wanted >= 0) & (wanted < size)

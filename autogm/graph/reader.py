@@ -24,6 +24,7 @@ __all__ = [
     "as_ids",
     "as_numpy",
     "as_text",
+    "compute",
     "looks_numeric",
     "require_ids",
 ]
@@ -162,7 +163,7 @@ def looks_numeric(column: Any, name: str, reader: TableReader) -> bool:
         types = arrow().types
         numeric = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
         return any(check(column.type) for check in numeric)
-    present = int((as_numpy(column.fill_null("")) != "").sum())
+    present = len(column) - int(as_numpy(_is_empty(column)).sum())
     if not present or _numeric_cells(column).sum() < present / 2:
         return False
     as_float64(column, name, reader)
@@ -176,7 +177,7 @@ def as_float64(
     pa = arrow()
     column = _decoded(column)
     if _is_text(column):
-        empty = as_numpy(column.fill_null("")) == ""
+        empty = as_numpy(_is_empty(column))
         bad = ~_numeric_cells(column) & ~empty
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
@@ -219,11 +220,11 @@ def as_ids(column: Any) -> NDArray[Any]:
 
 def require_ids(column: Any, name: str, reader: TableReader, *, first_row: int = 0) -> None:
     """Every row has an id."""
-    missing = as_numpy(column.is_null(nan_is_null=True))
+    missing = column.is_null(nan_is_null=True)
     if _is_text(column):
-        missing = missing | (as_numpy(column.fill_null("")) == "")
-    if missing.any():
-        row = first_row + int(np.flatnonzero(missing)[0])
+        missing = compute().or_(missing, _is_empty(column))
+    if compute().any(missing).as_py():
+        row = first_row + int(np.flatnonzero(as_numpy(missing))[0])
         raise InputError(
             f"every row must have an id, but column {name!r} is empty in {reader.place(row)}; "
             "fill it or drop the row"
@@ -256,8 +257,12 @@ def _decoded(column: Any) -> Any:
 
 
 def _numeric_cells(column: Any) -> NDArray[np.bool_]:
-    compute = optional("pyarrow.compute", extra="search", purpose="reading tables")
-    return as_numpy(compute.match_substring_regex(column, _NUMBER).fill_null(False)).astype(bool)
+    matches = compute().match_substring_regex(column, _NUMBER)
+    return as_numpy(matches.fill_null(False)).astype(bool)
+
+
+def _is_empty(column: Any) -> Any:
+    return compute().equal(column, "").fill_null(True)
 
 
 def _as_arrow(table: TableLike, role: str) -> Any:
@@ -311,6 +316,11 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def compute() -> Any:
+    """PyArrow's functions on columns."""
+    return optional("pyarrow.compute", extra="search", purpose="reading tables")
 
 
 def arrow() -> Any:

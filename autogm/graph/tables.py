@@ -23,6 +23,7 @@ from autogm.graph.reader import (
     as_ids,
     as_numpy,
     as_text,
+    compute,
     looks_numeric,
     require_ids,
 )
@@ -131,14 +132,40 @@ class _TextIds(Exception):
     """Ids taken for integers turn out to be text."""
 
 
+class _Column:
+    """Numbers that keep coming, in one stretch of memory that grows in place."""
+
+    def __init__(self, dtype: type = np.int32) -> None:
+        self._buffer: NDArray[Any] = np.empty(0, dtype)
+        self._size = 0
+
+    def append(self, values: NDArray[Any]) -> None:
+        dtype = np.promote_types(self._buffer.dtype, values.dtype)
+        if dtype != self._buffer.dtype:
+            self._buffer = self._buffer.astype(dtype)
+        size = self._size + len(values)
+        if size > len(self._buffer):
+            # Large blocks are moved by the page table, not copied.
+            self._buffer.resize(max(size, len(self._buffer) * 5 // 4), refcheck=False)
+        self._buffer[self._size : size] = values
+        self._size = size
+
+    def take(self) -> NDArray[Any]:
+        """The numbers; the column keeps none."""
+        buffer, self._buffer = self._buffer, self._buffer[:0]
+        buffer.resize(self._size, refcheck=False)
+        return buffer
+
+
 @dataclass
 class _Edges:
     """Edges as they are read: ends as NumPy integers or Arrow text, numbers that ride on them."""
 
     columns: _EdgeColumns
     is_text: bool
-    ends: tuple[list[Any], list[Any]]
-    carried: dict[str, list[NDArray[np.float64]]]
+    ends: tuple[Any, Any]
+    """Two `_Column`s, or two lists of Arrow text."""
+    carried: dict[str, _Column]
     num_edges: int = 0
 
     @classmethod
@@ -153,7 +180,9 @@ class _Edges:
 
     @classmethod
     def _read(cls, reader: TableReader, columns: _EdgeColumns, *, as_text: bool) -> _Edges:
-        edges = cls(columns, as_text, ([], []), {name: [] for name in columns.carried})
+        ends: tuple[Any, Any] = ([], []) if as_text else (_Column(), _Column())
+        carried = {name: _Column(np.float64) for name in columns.carried}
+        edges = cls(columns, as_text, ends, carried)
         types = (
             dict.fromkeys(columns.names, arrow().string())
             if as_text
@@ -163,6 +192,7 @@ class _Edges:
             edges._add(batch, reader)
         if not edges.num_edges:
             raise reader.no_rows()
+        arrow().default_memory_pool().release_unused()
         return edges
 
     def _add(self, batch: Any, reader: TableReader) -> None:
@@ -181,13 +211,12 @@ class _Edges:
         if self.is_text:
             source, target, distinct = _encode_text(*self.ends)
             if known is None:
-                order = np.argsort(distinct)
-                position, known = np.argsort(order).astype(np.int32), distinct[order]
+                known = distinct
             else:
                 position = IdIndex(known).require(distinct, owner=owner)
-            source, target = position[source], position[target]
+                source, target = position[source], position[target]
         else:
-            source, target = (_join(parts) for parts in self.ends)
+            source, target = (column.take() for column in self.ends)
             if known is None:
                 source, target, known = number(source, target)
             else:
@@ -200,7 +229,7 @@ class _Edges:
         return EdgeList(source, target, weights=weights, times=times), known
 
     def _carried(self, name: str | None) -> NDArray[np.float64] | None:
-        return None if name is None else _join(self.carried[name])
+        return None if name is None else self.carried[name].take()
 
 
 def _integers(column: Any) -> NDArray[Any]:
@@ -211,23 +240,18 @@ def _integers(column: Any) -> NDArray[Any]:
     return ids.astype(np.int32 if narrow else np.int64)
 
 
-def _join(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    joined = np.concatenate(parts)
-    parts.clear()
-    return joined
-
-
 def _encode_text(
     sources: list[Any], targets: list[Any]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.str_]]:
-    """Codes for the text at both ends, and the distinct texts; forgets what was read."""
+    """Codes for the text at both ends, and the distinct texts, ascending; forgets what was read."""
     num_edges = sum(map(len, sources))
-    encoded = arrow().chunked_array(sources + targets).dictionary_encode().unify_dictionaries()
+    texts = arrow().chunked_array(sources + targets)
     sources.clear()
     targets.clear()
-    codes = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
-    distinct = as_numpy(encoded.chunk(0).dictionary).astype(str)
-    return codes[:num_edges], codes[num_edges:], distinct
+    distinct = texts.unique()
+    distinct = distinct.take(compute().sort_indices(distinct))
+    codes = compute().index_in(texts, value_set=distinct).to_numpy()
+    return codes[:num_edges], codes[num_edges:], as_numpy(distinct).astype(str)
 
 
 def _node_fields(

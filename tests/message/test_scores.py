@@ -113,7 +113,7 @@ def test_tolerance_bounds_the_sum_of_errors(damping):
 
 @given(st.integers(2, 8), st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20))
 def test_pagerank_is_a_point_of_the_framework(n, more):
-    """Algorithm 1 with d = 1, l = False, a = NA, outward, summed, on a graph where nothing dangles."""
+    """Algorithm 1 with d = 1, a = NA, outward, summed, on a graph where nothing dangles."""
     ring = [(u, (u + 1) % n) for u in range(n)]
     more = [(u % n, v % n) for u, v in more if u % n != v % n]
     graph = make_graph(n, ring + more, directed=True)

@@ -83,7 +83,7 @@ def rank(
         record |= {"algorithm": algorithm.value, "seeds": seeds, "top": rows}
         print(json.dumps(record))
     else:
-        _print_table(f"{algorithm.value} of {g!r}", rows)
+        _print_table(f"{g!r}, {algorithm.value}", rows)
 
 
 @app.command()

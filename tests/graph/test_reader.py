@@ -1,0 +1,263 @@
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from autogm import InputError, MissingExtra
+from autogm.graph import from_tables
+
+EDGES = {"source": ["a", "b"], "target": ["b", "c"], "weight": [1.0, 2.0]}
+NODES = {"id": ["a", "b", "c"], "x": ["1", "2", "3"], "team": ["red", None, "blue"]}
+WITH_A_TWIN = pa.table([["a"], ["b"], ["c"]], names=["source", "target", "target"])
+
+
+def arcs(graph):
+    """{(source id, target id): weight}"""
+    entries = graph.adjacency.tocoo()
+    ends = zip(graph.ids[entries.col].tolist(), graph.ids[entries.row].tolist(), strict=True)
+    return dict(zip(ends, entries.data.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("e.csv", "source,target,weight\na,b,1\nb,c,2\n", id="comma"),
+        pytest.param("e.csv", "source;target;weight\na;b;1\nb;c;2\n", id="semicolon"),
+        pytest.param("e.csv", "source|target|weight\na|b|1\nb|c|2\n", id="bar"),
+        pytest.param("e.tsv", "source\ttarget\tweight\na\tb\t1\nb\tc\t2\n", id="tab"),
+        pytest.param("e.csv", "source,target,weight\na,b,1\nb,c,2", id="no last line break"),
+        pytest.param("e.csv", "source,target,weight\r\na,b,1\r\nb,c,2\r\n", id="carriage returns"),
+        pytest.param("e.csv", "\ufeffsource,target,weight\na,b,1\nb,c,2\n", id="byte order mark"),
+        pytest.param("e.csv", '"source","target","weight"\n"a","b",1\n"b","c",2\n', id="quotes"),
+        pytest.param("e.csv", " source , target , weight \na,b,1\nb,c,2\n", id="spaced header"),
+        pytest.param("e.csv", "weight,target,source\n1,b,a\n2,c,b\n", id="another order"),
+        pytest.param("e.csv", "source,target,weight\na,b,1\n\nb,c,2\n\n", id="blank lines"),
+        pytest.param("e.csv", "source,target,weight\na,b,+1\nb,c,2.\n", id="forms of numbers"),
+    ],
+)
+def test_dialects_say_the_same(write, name, text):
+    graph = from_tables(write(name, text), directed=True)
+    assert arcs(graph) == {("a", "b"): 1, ("b", "c"): 2}
+
+
+@pytest.mark.parametrize("order", [("source", "target", "weight"), ("weight", "target", "source")])
+def test_the_order_of_parquet_columns_does_not_matter(tmp_path, order):
+    parquet.write_table(pa.table(EDGES).select(order), tmp_path / "e.parquet")
+    graph = from_tables(tmp_path / "e.parquet", directed=True)
+    assert arcs(graph) == {("a", "b"): 1, ("b", "c"): 2}
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.tsv"])
+def test_two_numbers_in_the_first_line_are_an_edge(write, name):
+    delimiter = "," if name == "e.csv" else "\t"
+    graph = from_tables(write(name, f"5{delimiter}6\n6{delimiter}7\n"))
+    assert graph.ids.tolist() == [5, 6, 7]
+
+
+@pytest.mark.parametrize("text", ["# two\n# lines\n1\t2\n2\t3\n", "1 2\n2 3\n", "1,2\n2,3\n"])
+def test_plain_lists_have_no_header(write, text):
+    assert from_tables(write("e.txt", text)).ids.tolist() == [1, 2, 3]
+
+
+def test_further_columns_of_a_plain_list_have_numbers(write):
+    graph = from_tables(write("e.txt", "a b 3\nb c 4\n"), weight="column3", directed=True)
+    assert arcs(graph) == {("a", "b"): 3, ("b", "c"): 4}
+
+
+def test_ids_that_turn_into_text_late_are_all_text(write):
+    lines = "".join(f"{i},{i + 1}\n" for i in range(200_000))  # more than one batch
+    graph = from_tables(write("e.csv", f"source,target\n{lines}0,x\n"))
+    assert (graph.num_nodes, graph.ids[-1], graph.ids.dtype.kind) == (200_002, "x", "U")
+
+
+def test_a_weight_that_is_written_strangely_leaves_ids_integers(write):
+    graph = from_tables(write("e.csv", "source,target,weight\n1,2,+1.5\n10,2, 3\n"))
+    assert graph.ids.tolist() == [1, 2, 10]
+
+
+def test_integers_beyond_64_bits_stay_apart(write):
+    ids = ["12345678901234567890", "12345678901234567891"]
+    graph = from_tables(write("e.csv", f"source,target\n{ids[0]},{ids[1]}\n"))
+    assert graph.ids.astype(str).tolist() == ids
+
+
+@pytest.mark.parametrize(
+    "ids", [("10:30", "11:30"), ("True", "False"), ("2020-01-01 10:00", "2020-01-02 10:00")]
+)
+def test_ids_that_look_like_something_else_survive(write, ids):
+    edges = write("e.csv", f"source,target\n{ids[0]},{ids[1]}\n")
+    nodes = write("n.csv", f"id,x\n{ids[0]},1\n{ids[1]},2\n")
+    assert from_tables(edges, nodes).ids.tolist() == list(ids)
+
+
+def test_a_mostly_numeric_column_with_a_mistake_is_not_left_out(write):
+    nodes = write("n.csv", "id,x\na,1\nb,two\nc,3\n")
+    with pytest.raises(InputError, match=r"'x' must hold numbers, but n\.csv, line 3 has 'two'"):
+        from_tables(EDGES, nodes)
+
+
+def test_a_column_of_text_is_left_out(write):
+    nodes = write("n.csv", "id,x,title\na,1,first\nb,2,2nd\nc,3,third\n")
+    assert from_tables(EDGES, nodes).feature_names == ("x",)
+
+
+def test_blank_lines_count_when_a_line_is_named(write):
+    path = write("e.csv", "source,target,weight\na,b,1\n\n\nb,c,heavy\n")
+    with pytest.raises(InputError, match=r"e\.csv, line 5 has 'heavy'"):
+        from_tables(path)
+
+
+def test_a_line_without_a_header_is_named(write):
+    path = write("e.csv", "1,2,3\n2,3,heavy\n")
+    with pytest.raises(InputError, match=r"e\.csv, line 2 has 'heavy'"):
+        from_tables(path, weight="column3")
+
+
+def test_a_line_after_comments_is_named(write):
+    path = write("e.txt", "# a\n# b\n1 2 3\n2 3 heavy\n")
+    with pytest.raises(InputError, match=r"e\.txt, line 4 has 'heavy'"):
+        from_tables(path, weight="column3")
+
+
+def test_a_bad_weight_beyond_the_first_batch_is_found(write):
+    lines = "".join(f"{i},{i + 1},1\n" for i in range(200_000))
+    path = write("e.csv", f"source,target,weight\n{lines}0,1,heavy\n")
+    with pytest.raises(InputError, match=r"e\.csv, line 200002 has 'heavy'"):
+        from_tables(path)
+
+
+@pytest.mark.parametrize("role", ["edges", "nodes"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param("", r"f\.csv is empty", id="empty"),
+        pytest.param("id,target\n", r"f\.csv has a header but no rows", id="header"),
+        pytest.param("id,target\n\n\n", r"f\.csv has a header but no rows", id="blank lines"),
+        pytest.param("id,x,y,x\na,b,1,2\n", r"f\.csv .* once, but 'x' stands twice", id="twins"),
+        pytest.param("id,target\na,b\nc\n", r"f\.csv .*Expected 2 columns, got 1", id="ragged"),
+        pytest.param(bytes(range(256)), r"f\.csv .* holds binary data", id="binary"),
+        pytest.param(b"PAR1 and more", r"f\.csv .* holds binary data", id="parquet"),
+        pytest.param("id,target\nJosé,b\n".encode("latin1"), r"f\.csv", id="another encoding"),
+    ],
+)
+def test_a_file_that_is_no_table_is_named(write, role, content, message):
+    tables = {"edges": EDGES, "nodes": NODES, role: write("f.csv", content)}
+    with pytest.raises(InputError, match=message):
+        from_tables(tables["edges"], tables["nodes"])
+
+
+def test_a_class_name_in_another_encoding_is_refused(write):
+    nodes = write("n.csv", "id,team\na,José\nb,x\nc,x\n".encode("latin1"))
+    with pytest.raises(InputError, match=r"n\.csv"):
+        from_tables(EDGES, nodes, label="team")
+
+
+@pytest.mark.parametrize("text", ["# only\n# comments\n", "#"])
+def test_a_list_of_comments_holds_no_edges(write, text):
+    with pytest.raises(InputError, match=r"e\.txt holds no edges"):
+        from_tables(write("e.txt", text))
+
+
+@pytest.mark.parametrize("content", ["source,target\n1,2\n", ""])
+def test_a_parquet_file_must_be_one(write, content):
+    with pytest.raises(InputError, match=r"e\.parquet is not a Parquet file"):
+        from_tables(write("e.parquet", content))
+
+
+def test_half_a_parquet_file_is_named(write, tmp_path):
+    parquet.write_table(pa.table(EDGES), tmp_path / "e.parquet")
+    half = (tmp_path / "e.parquet").read_bytes()[:80]
+    with pytest.raises(InputError, match=r"half\.parquet"):
+        from_tables(write("half.parquet", half))
+
+
+def test_a_missing_file_comes_with_a_suggestion(write):
+    path = write("edges.csv", "a,b\n")
+    with pytest.raises(InputError, match=r"there is no file '.*egdes.csv'; .* mean 'edges.csv'\?"):
+        from_tables(path.with_name("egdes.csv"))
+
+
+@pytest.mark.parametrize(
+    "twins",
+    [
+        pytest.param(lambda: WITH_A_TWIN, id="arrow"),
+        pytest.param(
+            lambda: pd.DataFrame([["a", "b", "c"]], columns=WITH_A_TWIN.column_names), id="pandas"
+        ),
+    ],
+)
+def test_duplicate_columns_of_a_dataframe_are_named(twins):
+    with pytest.raises(InputError, match=r"the edges table .*'target'"):
+        from_tables(twins())
+
+
+def test_duplicate_columns_of_parquet_are_named(tmp_path):
+    parquet.write_table(WITH_A_TWIN, tmp_path / "e.parquet")
+    with pytest.raises(InputError, match=r"e\.parquet .*'target'"):
+        from_tables(tmp_path / "e.parquet")
+
+
+@pytest.mark.parametrize("frame", [pa.table, pd.DataFrame, pl.DataFrame, dict])
+def test_numbers_may_be_text_in_a_dataframe(frame):
+    graph = from_tables(frame(EDGES), frame(NODES))
+    assert graph.features.tolist() == [[1], [2], [3]]
+
+
+@pytest.mark.parametrize("frame", [pa.table, pd.DataFrame, pl.DataFrame, dict])
+def test_weights_may_be_text_in_a_dataframe(frame):
+    graph = from_tables(frame({**EDGES, "weight": ["1", "2.5"]}), directed=True)
+    assert arcs(graph) == {("a", "b"): 1, ("b", "c"): 2.5}
+
+
+@pytest.mark.parametrize(
+    "categories",
+    [
+        pytest.param(lambda columns: pd.DataFrame(columns).astype("category"), id="pandas"),
+        pytest.param(lambda columns: pl.DataFrame(columns).cast(pl.Categorical), id="polars"),
+        pytest.param(
+            lambda columns: pa.table(
+                {k: pa.array(v).dictionary_encode() for k, v in columns.items()}
+            ),
+            id="arrow",
+        ),
+    ],
+)
+def test_ids_and_labels_may_be_categories(categories):
+    edges = categories({"source": ["a", "b"], "target": ["b", "c"]})
+    nodes = categories({"id": NODES["id"], "team": NODES["team"]})
+    graph = from_tables(edges, nodes, label="team")
+    assert (graph.ids.tolist(), graph.labels.tolist()) == (["a", "b", "c"], [1, -1, 0])
+
+
+def test_the_index_of_a_filtered_dataframe_is_no_feature():
+    nodes = pd.DataFrame({"id": ["z", "a", "b", "c"], "x": [0, 1, 2, 3]})
+    assert from_tables(EDGES, nodes[nodes.x > 0]).feature_names == ("x",)
+
+
+def test_missing_values_of_pandas_are_empty_cells():
+    nodes = pd.DataFrame({"id": ["a", "b", "c"], "x": pd.array([1, None, 3], dtype="Int64")})
+    with pytest.raises(InputError, match="the nodes table, row 2 has an empty cell"):
+        from_tables(EDGES, nodes)
+
+
+@pytest.mark.parametrize("column", ["day", "colours"])
+def test_a_column_of_another_kind_cannot_be_a_feature(column):
+    days = pa.array([1, 2, 3], pa.timestamp("s"))
+    nodes = pa.table({"id": ["a", "b", "c"], "day": days, "colours": [["r"], ["g"], ["b"]]})
+    with pytest.raises(InputError, match=f"{column!r} must hold numbers, but in the nodes table"):
+        from_tables(EDGES, nodes, features=[column])
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.parquet"])
+def test_without_its_library_a_table_says_what_to_install(write, without, name):
+    path = write(name, "PAR1" if name == "e.parquet" else "source,target\na,b\n")
+    without("pyarrow")
+    with pytest.raises(MissingExtra, match=r"needs pyarrow, .*: pip install 'autogm\[search\]'"):
+        from_tables(path)
+
+
+def test_without_its_library_a_dataframe_says_what_to_install(without):
+    without("pyarrow")
+    with pytest.raises(MissingExtra, match=r"needs pyarrow, .*: pip install 'autogm\[search\]'"):
+        from_tables(EDGES)

@@ -1,0 +1,115 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import autogm
+from autogm.cli import app, run
+
+
+@pytest.fixture
+def edges(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_text("from,to\nann,bob\ncid,bob\nbob,dee\n")
+    return path
+
+
+@pytest.fixture
+def nodes(tmp_path):
+    path = tmp_path / "nodes.csv"
+    path.write_text("id,name\nann,Ann [a]\nbob,Bob\ncid,Cid\ndee,Dee\n")
+    return path
+
+
+def call(*args):
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def fails(monkeypatch, capsys, *args):
+    """The sentence on standard error of a call that ends with the usage code."""
+    monkeypatch.setattr(sys, "argv", ["autogm", *map(str, args)])
+    with pytest.raises(SystemExit) as exit_:
+        run()
+    captured = capsys.readouterr()
+    assert exit_.value.code == 2
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+    return captured.err
+
+
+@pytest.mark.parametrize("algorithm", ["pagerank", "ppr", "rwr", "pixie"])
+def test_rank_prints_the_scores_of_the_function(edges, algorithm):
+    seeds = [] if algorithm == "pagerank" else ["--seeds", "ann,cid=2"]
+    result = call("rank", edges, "--algorithm", algorithm, *seeds, "--directed", "--json")
+    graph = autogm.load_graph(edges, directed=True)
+    score = getattr(autogm, algorithm)
+    scores = score(graph, seeds={"ann": 1, "cid": 2}) if seeds else score(graph)
+    expected = dict(zip(graph.ids.tolist(), scores.tolist(), strict=True))
+    assert {row["id"]: row["score"] for row in json.loads(result.stdout)["top"]} == expected
+
+
+def test_rank_prints_the_best_first_and_no_more_than_asked_for(edges):
+    top = json.loads(call("rank", edges, "--top", 2, "--json").stdout)["top"]
+    assert [row["id"] for row in top] == ["bob", "ann"]
+
+
+def test_rank_shows_names_as_they_are(edges, nodes):
+    assert "Ann [a]" in call("rank", edges, "--nodes", nodes).stdout
+
+
+def test_rank_of_the_embedded_graph_shows_ids_and_classes():
+    top = json.loads(call("rank", "digits", "--top", 1, "--json").stdout)["top"]
+    digits = autogm.load_graph("digits")
+    (row,) = top
+    assert row["class"] == digits.classes[digits.labels[row["id"]]]
+
+
+def test_json_is_one_object_and_nothing_else(edges):
+    result = call("rank", edges, "--json")
+    assert json.loads(result.stdout)["algorithm"] == "pagerank"
+    assert result.stderr == ""
+
+
+def test_datasets_lists_every_name():
+    rows = json.loads(call("datasets", "--json").stdout)["datasets"]
+    assert {row["name"]: row["at hand"] for row in rows}["digits"] == "embedded"
+    assert {"cora", "physics"} <= {row["name"] for row in rows}
+
+
+def test_version():
+    assert call("--version").stdout == f"autogm {autogm.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        (["rank", "nowhere.csv"], "'nowhere.csv' is neither a file nor a named graph"),
+        (["rank", "digit"], "did you mean 'digits'?"),
+        (["rank", "digits", "--algorithm", "ppr"], "ppr starts from seeds, but none are given"),
+        (["rank", "digits", "--seeds", "1"], "pagerank has no seeds"),
+        (["rank", "digits", "--algorithm", "ppr", "--seeds", "x"], "integers like 0, 1, 2"),
+        (["rank", "digits", "--algorithm", "ppr", "--seeds", "1797"], "1 is not: '1797'"),
+        (["rank", "digits", "--algorithm", "ppr", "--seeds", "3=x"], "'x' is no number"),
+        (["rank", "digits", "--algorithm", "ppr", "--seeds", ","], "at least one seed is needed"),
+    ],
+)
+def test_bad_input_is_one_sentence(args, text, monkeypatch, capsys):
+    assert text in fails(monkeypatch, capsys, *args)
+
+
+def test_an_unknown_algorithm_lists_the_choices(monkeypatch, capsys):
+    error = fails(monkeypatch, capsys, "rank", "digits", "--algorithm", "hits")
+    assert "pagerank" in error
+
+
+def test_debug_shows_the_traceback(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["autogm", "--debug", "rank", "nowhere.csv"])
+    with pytest.raises(autogm.InputError):
+        run()
+
+
+def test_the_module_runs_as_the_command():
+    command = [sys.executable, "-m", "autogm", "--version"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -5,12 +5,14 @@ Every message is one sentence that names the thing, the rule, the value and a fi
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from pathlib import Path
 from types import ModuleType
 
-__all__ = ["AutoGMError", "InputError", "MissingExtra", "optional", "show", "suggest"]
+__all__ = ["AutoGMError", "InputError", "MissingExtra", "optional", "parsing", "show", "suggest"]
 
 
 class AutoGMError(Exception):
@@ -35,6 +37,24 @@ def optional(module: str, *, extra: str, purpose: str) -> ModuleType:
         raise MissingExtra(
             f"{purpose} needs {error.name}, which is not installed: pip install 'autogm[{extra}]'"
         ) from None
+
+
+@contextlib.contextmanager
+def parsing(path: Path, kind: str) -> Iterator[None]:
+    """Whatever a parser throws at a file that is not what its name says, in one sentence."""
+    try:
+        yield
+    except (AutoGMError, OSError) as error:
+        if isinstance(error, AutoGMError) or error.errno is not None:
+            raise
+        raise _not_what_it_says(path, kind, error) from None
+    except Exception as error:
+        raise _not_what_it_says(path, kind, error) from None
+
+
+def _not_what_it_says(path: Path, kind: str, error: Exception) -> InputError:
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return InputError(f"{path.name} is not {kind}: {reason}; rename it after what it is")
 
 
 def show(values: Iterable[object], most: int = 3) -> str:

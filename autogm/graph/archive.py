@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
-import tempfile
-from collections.abc import Mapping
+import secrets
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from autogm.errors import InputError
+from autogm.errors import InputError, parsing
 from autogm.graph.edges import Rows
 from autogm.graph.graph import Graph
 from autogm.graph.splits import Splits
 
-__all__ = ["SCHEMA", "from_arrays", "save"]
+__all__ = ["SCHEMA", "from_arrays", "open_npz", "save"]
 
 SCHEMA = 1
 """Counts up when the arrays or the record change their meaning."""
@@ -46,14 +46,25 @@ def save(graph: Graph, path: str | Path) -> None:
     if graph.splits is not None:
         arrays |= {f"splits.{key}": value for key, value in graph.splits._asdict().items()}
     present = {key: value for key, value in arrays.items() if value is not None}
-    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with partial.open("xb") as file:
             np.savez(file, **present)
-        os.replace(partial, path)
+        partial.replace(path)
     except BaseException:
-        os.unlink(partial)
+        partial.unlink(missing_ok=True)
         raise
+
+
+@contextlib.contextmanager
+def open_npz(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The arrays of an .npz file, each read when it is asked for; never pickles."""
+    with (
+        parsing(path, "an .npz file"),
+        path.open("rb") as file,
+        np.load(file, allow_pickle=False) as arrays,
+    ):
+        yield arrays
 
 
 def from_arrays(arrays: Mapping[str, Any]) -> Graph:

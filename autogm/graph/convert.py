@@ -14,7 +14,7 @@ from scipy import sparse
 
 from autogm.errors import InputError, show
 from autogm.graph import labels as label_codes
-from autogm.graph.edges import EdgeList, Rows, check_weights, compress
+from autogm.graph.edges import EdgeList, Rows, check_num_nodes, check_weights, compress
 from autogm.graph.features import as_features, normalize_rows
 from autogm.graph.graph import Graph
 from autogm.graph.ids import IdIndex
@@ -70,26 +70,27 @@ def as_graph(
         given = [*columns, *(["nodes"] if nodes is not None else [])]
         raise InputError(f"{show(given)} belong to tables of edges, not to {type(data).__name__}")
     if isinstance(data, Graph):
-        graph = data
-    else:
-        parts = _parts_of(data, weight, num_nodes, directed)
-        if isinstance(labels, str):
-            labels = parts.attribute(labels)
-        if _is_names(features):
-            features = np.array([parts.attribute(name) for name in features]).T
-        labels = parts.labels if labels is None else labels
-        features = parts.features if features is None else features
-        splits = splits or parts.splits
-        graph = _assemble(parts, directed)
-    return _with(graph, labels, features, splits, row_normalize)
+        graph = _as_said(data, directed=directed, weighted=weight is not None)
+        return _with(graph, labels, features, None, splits, row_normalize)
+    parts = _parts_of(data, weight, num_nodes)
+    names = None
+    if isinstance(labels, str):
+        labels = parts.attribute(labels)
+    if _is_names(features):
+        names = tuple(features)
+        features = np.array([parts.attribute(name) for name in features]).T
+    labels = parts.labels if labels is None else labels
+    features = parts.features if features is None else features
+    graph = _assemble(parts, directed)
+    return _with(graph, labels, features, names, splits or parts.splits, row_normalize)
 
 
 @dataclasses.dataclass
 class _Parts:
     """What was found in somebody else's graph."""
 
-    source: NDArray[np.int32]
-    target: NDArray[np.int32]
+    source: NDArray[np.integer[Any]]
+    target: NDArray[np.integer[Any]]
     num_nodes: int
     weights: NDArray[np.float64] | None = None
     ids: NDArray[Any] | None = None
@@ -106,36 +107,48 @@ def _no_attribute(name: str) -> Sequence[Any]:
     )
 
 
-def _parts_of(
-    data: Any, weight: str | None, num_nodes: int | None, directed: bool | None
-) -> _Parts:
+def _parts_of(data: Any, weight: str | None, num_nodes: int | None) -> _Parts:
     networkx = sys.modules.get("networkx")
     if networkx is not None and isinstance(data, networkx.Graph):
         return _from_networkx(data, weight)
     if sparse.issparse(data):
         return _from_scipy(data, weight)
-    if hasattr(data, "edge_index") and hasattr(data, "num_nodes"):
+    if hasattr(data, "edge_types"):
+        raise InputError(
+            f"a graph with several node types is not supported, but got {type(data).__name__}; "
+            "use data.to_homogeneous()"
+        )
+    if hasattr(data, "edge_index"):
         return _from_pyg(data, weight)
     return _from_array(data, weight, num_nodes)
 
 
 def _assemble(parts: _Parts, directed: bool | None) -> Graph:
-    """Compress the edges; where nobody said, a graph with all edges both ways is undirected."""
+    """Compress the edges; where nobody says, a graph with all edges both ways is undirected."""
     if parts.weights is not None:
         check_weights(parts.weights, len(parts.source))
     _check_range(parts)
+    ends = (end.astype(np.int32, copy=False) for end in (parts.source, parts.target))
+    edges = EdgeList(*ends, weights=parts.weights)
     listed_once = parts.directed is False
-    said = parts.directed if parts.directed is not None else directed
-    edges = EdgeList(parts.source, parts.target, weights=parts.weights)
-    if listed_once:
-        rows, _ = compress(edges, num_nodes=parts.num_nodes, directed=False)
-        return Graph(rows=rows, directed=False, **_ids(parts))
-    rows, _ = compress(edges, num_nodes=parts.num_nodes, directed=True)
-    symmetric = said is not True and _is_symmetric(rows)
-    if said is False and not symmetric:
-        again = EdgeList(rows.indices, rows.row_of_entry, weights=rows.values)
-        rows, _ = compress(again, num_nodes=parts.num_nodes, directed=False)
-    return Graph(rows=rows, directed=not (symmetric or said is False), **_ids(parts))
+    rows, _ = compress(edges, num_nodes=parts.num_nodes, directed=not listed_once)
+    undirected = listed_once or (parts.directed is None and _is_symmetric(rows))
+    graph = Graph(rows=rows, directed=not undirected, **_ids(parts))
+    return _as_said(graph, directed=directed, weighted=parts.weights is not None)
+
+
+def _as_said(graph: Graph, *, directed: bool | None, weighted: bool) -> Graph:
+    """What the user says of direction and weights beats what the data says."""
+    if graph.weighted and not weighted:
+        graph = dataclasses.replace(graph, rows=graph.rows._replace(values=None))
+    if directed is None or directed == graph.directed:
+        return graph
+    if directed or _is_symmetric(graph.rows):
+        return dataclasses.replace(graph, directed=directed)
+    rows = graph.rows
+    edges = EdgeList(rows.indices, rows.row_of_entry, weights=rows.values, times=graph.times)
+    rows, times = compress(edges, num_nodes=graph.num_nodes, directed=False)
+    return dataclasses.replace(graph, rows=rows, times=times, directed=False)
 
 
 def _ids(parts: _Parts) -> dict[str, Any]:
@@ -143,6 +156,7 @@ def _ids(parts: _Parts) -> dict[str, Any]:
 
 
 def _check_range(parts: _Parts) -> None:
+    check_num_nodes(parts.num_nodes)
     for end in (parts.source, parts.target):
         if len(end) and (end.min() < 0 or end.max() >= parts.num_nodes):
             wrong = end.min() if end.min() < 0 else end.max()
@@ -160,7 +174,12 @@ def _is_symmetric(rows: Rows) -> bool:
 
 
 def _with(
-    graph: Graph, labels: Any, features: Any, splits: Splits | None, row_normalize: bool
+    graph: Graph,
+    labels: Any,
+    features: Any,
+    feature_names: tuple[str, ...] | None,
+    splits: Splits | None,
+    row_normalize: bool,
 ) -> Graph:
     """The graph with labels, features and splits as users write them."""
     changes: dict[str, Any] = {}
@@ -168,10 +187,12 @@ def _with(
         if isinstance(labels, Mapping):
             at = graph.positions(labels)
             labels = label_codes.spread(labels, at, graph.num_nodes)
-        changes["labels"], changes["classes"] = label_codes.encode(_plain(labels))
+        if not isinstance(labels, (list, tuple)):
+            labels = _plain(labels)
+        changes["labels"], changes["classes"] = label_codes.encode(labels)
     if features is not None:
         changes["features"] = as_features(_plain(features))
-        changes["feature_names"] = None
+        changes["feature_names"] = feature_names
     if splits is not None:
         changes["splits"] = splits
     if row_normalize:
@@ -190,9 +211,8 @@ def _from_columns(
     if _is_names(given["features"]):
         columns["features"] = given.pop("features")
     graph = from_tables(data, nodes, **columns)
-    return _with(
-        graph, given.get("labels"), given.get("features"), given.get("splits"), row_normalize
-    )
+    labels, features = given.get("labels"), given.get("features")
+    return _with(graph, labels, features, None, given["splits"], row_normalize)
 
 
 def _is_names(features: Any) -> bool:
@@ -212,10 +232,6 @@ def _from_networkx(graph: Any, weight: str | None) -> _Parts:
     place = {node: i for i, node in enumerate(nodes)}
     pairs = np.array([(place[u], place[v]) for u, v in graph.edges()], dtype=np.int32)
     pairs = pairs.reshape(-1, 2)
-    weights = None
-    if weight is not None and any(weight in data for *_, data in graph.edges(data=True)):
-        # As networkx has it: an edge without the attribute weighs 1.
-        weights = np.array([w for *_, w in graph.edges(data=weight, default=1)], dtype=np.float64)
     integers = all(isinstance(node, (int, np.integer)) for node in nodes)
     ids = np.array(nodes, dtype=np.int64) if integers else np.array([str(node) for node in nodes])
 
@@ -230,17 +246,36 @@ def _from_networkx(graph: Any, weight: str | None) -> _Parts:
         pairs[:, 0],
         pairs[:, 1],
         len(nodes),
-        weights=weights,
+        weights=None if weight is None else _networkx_weights(graph, weight),
         ids=ids,
         directed=graph.is_directed(),
         attribute=attribute,
     )
 
 
+def _networkx_weights(graph: Any, weight: str) -> NDArray[np.float64] | None:
+    present = {key for *_, data in graph.edges(data=True) for key in data}
+    if weight not in present:
+        if weight == "weight":  # nobody asked for it
+            return None
+        known = show(sorted(map(str, present)), 12) or "none"
+        raise InputError(f"no edge has an attribute {weight!r}; they have {known}")
+    # As networkx has it: an edge without the attribute weighs 1.
+    values = [w for *_, w in graph.edges(data=weight, default=1)]
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        strange = [w for w in values if not isinstance(w, (int, float, np.number))]
+        raise InputError(
+            f"edge weights must be numbers, but attribute {weight!r} holds {show(strange)}; "
+            "mend them, or ignore them with weight=None"
+        ) from None
+
+
 def _from_scipy(matrix: Any, weight: str | None) -> _Parts:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"an adjacency matrix must be square, but its shape is {matrix.shape}")
-    entries = sparse.csr_array(matrix).tocoo()
+    entries = sparse.coo_array(matrix)  # duplicates as they are: those of a binary graph collapse
     present = entries.data != 0
     source, target = (ends[present].astype(np.int32) for ends in (entries.row, entries.col))
     values = entries.data[present]
@@ -250,12 +285,9 @@ def _from_scipy(matrix: Any, weight: str | None) -> _Parts:
 
 
 def _from_pyg(data: Any, weight: str | None) -> _Parts:
-    if not hasattr(data.edge_index, "shape"):
-        raise InputError(
-            f"a graph with several node types is not supported, but got {type(data).__name__}; "
-            "use data.to_homogeneous()"
-        )
-    source, target = _plain(data.edge_index).astype(np.int32)
+    if data.edge_index is None:
+        raise InputError("a PyG Data needs edge_index, but it is None; give it edges")
+    source, target = _plain(data.edge_index)
     n = int(data.num_nodes)
     weights = getattr(data, "edge_weight", None) if weight is not None else None
     masks = [getattr(data, f"{part}_mask", None) for part in ("train", "val", "test")]
@@ -294,11 +326,10 @@ def _from_array(data: Any, weight: str | None, num_nodes: int | None) -> _Parts:
     source, target = array.T if is_list_of_pairs or rows != 2 else array
     if array.dtype.kind == "U":
         ids = np.unique(array)
-        index = IdIndex(ids)
-        return _Parts(index.require(source), index.require(target), len(ids), ids=ids)
+        source, target = IdIndex(ids).require_each(source, target)
+        return _Parts(source, target, len(ids), ids=ids)
     n = num_nodes if num_nodes is not None else int(array.max(initial=-1)) + 1
-    _check_range(_Parts(source, target, n))
-    return _Parts(source.astype(np.int32), target.astype(np.int32), n)
+    return _Parts(source, target, n)
 
 
 def _plain(values: Any) -> Any:

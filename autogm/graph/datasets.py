@@ -226,11 +226,10 @@ def _whole(dataset: Dataset, root: str | Path | None) -> Graph:
     """Parse the raw files once; afterwards read plain arrays, which needs no other library."""
     folder = find_raw(dataset, root) or _download(dataset, root)
     cached = cache_folder() / f"{dataset.name}-{archive.SCHEMA}-{_digest(dataset, folder)}.npz"
-    if cached.is_file():
-        with np.load(cached, allow_pickle=False) as arrays:
-            return archive.from_arrays(arrays)
+    with contextlib.suppress(OSError, InputError), archive.open_npz(cached) as arrays:
+        return archive.from_arrays(arrays)
     graph = _parse(dataset, folder)
-    with contextlib.suppress(OSError):  # a cache that cannot be written only costs time
+    with contextlib.suppress(OSError):  # a cache that cannot be used only costs time
         cached.parent.mkdir(parents=True, exist_ok=True)
         archive.save(graph, cached)
     return graph
@@ -265,7 +264,7 @@ def _parse(dataset: Dataset, folder: Path) -> Graph:
     if dataset.is_planetoid:
         (source, target), features, labels, splits = read_planetoid(folder, dataset.name)
     else:
-        with np.load(folder / dataset.files[0], allow_pickle=False) as arrays:
+        with archive.open_npz(folder / dataset.files[0]) as arrays:
             adjacency = csr_of(arrays, "adj").tocoo()
             features = csr_of(arrays, "attr").astype(np.float32)
             labels = arrays["labels"].astype(np.int64)

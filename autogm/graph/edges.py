@@ -10,7 +10,7 @@ from scipy import sparse
 
 from autogm.errors import InputError
 
-__all__ = ["MAX_NODES", "EdgeList", "Rows", "check_weights", "compress"]
+__all__ = ["MAX_NODES", "EdgeList", "Rows", "check_num_nodes", "check_weights", "compress"]
 
 # Node positions are int32.
 MAX_NODES = 2**31 - 1
@@ -92,11 +92,7 @@ def compress(
     An undirected edge stands in both rows. Of duplicates, a binary graph keeps one, weights add
     up, and the earliest time stays.
     """
-    if num_nodes > MAX_NODES:
-        raise InputError(
-            f"a graph holds at most {MAX_NODES:,} nodes, but got {num_nodes:,}; "
-            "split it into components or sample it first"
-        )
+    check_num_nodes(num_nodes)
     if not directed:
         edges = edges.mirrored()
     binary = edges.weights is None
@@ -125,6 +121,17 @@ def _earliest(rows: Rows, edges: EdgeList, times: NDArray[np.float64]) -> NDArra
 def _keys(row: NDArray[np.int32], column: NDArray[np.int32]) -> NDArray[np.int64]:
     """A number for each entry that ascends by row, then by column."""
     return row.astype(np.int64) << 32 | column
+
+
+def check_num_nodes(num_nodes: int) -> None:
+    """There is a node, and positions fit."""
+    if num_nodes < 1:
+        raise InputError("a graph needs at least one node, but got an empty graph; check the table")
+    if num_nodes > MAX_NODES:
+        raise InputError(
+            f"a graph holds at most {MAX_NODES:,} nodes, but got {num_nodes:,}; "
+            "split it into components or sample it first"
+        )
 
 
 def check_weights(values: NDArray[np.float64], num_edges: int) -> None:

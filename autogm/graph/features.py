@@ -20,6 +20,7 @@ def as_features(values: Any) -> Features:
     if sparse.issparse(values):
         matrix = sparse.csr_array(values, dtype=np.float32, copy=True)
         matrix.sum_duplicates()
+        matrix.eliminate_zeros()
         return matrix
     try:
         return np.array(values, dtype=np.float32, ndmin=2, order="C")

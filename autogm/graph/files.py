@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 
-from autogm.errors import InputError, optional, show, suggest
+from autogm.errors import InputError, optional, parsing, show, suggest
 from autogm.graph import archive
 from autogm.graph.convert import as_graph
 from autogm.graph.datasets import DATASETS, csr_of, load_named
@@ -38,11 +35,12 @@ def load_graph(
     """A graph by its name or its path.
 
     Names are those of `autogm datasets`; their raw files are looked for in ``root``, then in
-    $AUTOGM_DATA, else downloaded (extra ``[pyg]``). ``split`` ("public", "paper", "none") and
-    ``seed`` are for named graphs. A path is a table of edges (.csv, .tsv, .parquet; ``nodes`` is
-    the node table), a folder with edges.* and nodes.*, a SNAP list (.txt), .mtx, .npz (ours,
-    SciPy's, or with adj_* and attr_*) or .graphml; ``columns`` are those of `from_tables`, or
-    ``labels``, ``features`` and ``directed`` of `as_graph`.
+    $AUTOGM_DATA, else downloaded (extra ``[pyg]``). A path is a table of edges (.csv, .tsv,
+    .parquet; ``nodes`` is the node table), a folder with edges.* and nodes.*, a SNAP list (.txt),
+    .mtx, .npz (ours, SciPy's, or with adj_* and attr_*) or .graphml; ``columns`` are those of
+    `from_tables`, or ``labels``, ``features`` and ``directed`` of `as_graph`. ``split`` is
+    "public", "paper" or "none" for a named graph, drawn with ``seed``, and a column of the node
+    table for a path.
     """
     if str(name) in DATASETS:
         if columns:
@@ -59,17 +57,17 @@ def load_graph(
     if not path.exists():
         raise InputError(
             f"{str(name)!r} is neither a file nor a named graph; names are "
-            f"{', '.join(DATASETS)}{suggest(str(name), [*DATASETS, *_neighbours(path)])}"
+            f"{', '.join(DATASETS)}{suggest(path.name, [*DATASETS, *_neighbours(path)])}"
         )
+    if split != "default":
+        columns["split"] = split
     graph = _read(path, {**columns, "row_normalize": bool(row_normalize)})
     graph = dataclasses.replace(graph, name=path.stem)
     return graph.largest_component() if largest_component else graph
 
 
 def _neighbours(path: Path) -> list[str]:
-    if not path.parent.is_dir():
-        return []
-    return [str(path.with_name(other.name)) for other in path.parent.iterdir()]
+    return [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
 
 
 def _read(path: Path, options: dict[str, Any]) -> Graph:
@@ -86,7 +84,7 @@ def _read(path: Path, options: dict[str, Any]) -> Graph:
         return _read_npz(path, options)
     if ending == ".graphml":
         networkx = optional("networkx", extra="search", purpose="reading GraphML")
-        with _as_named(path, "a GraphML file"):
+        with parsing(path, "a GraphML file"):
             data = networkx.read_graphml(path)
         if "label" in options:
             options["labels"] = options.pop("label")
@@ -125,25 +123,30 @@ def _read_snap(path: Path, options: dict[str, Any]) -> Graph:
 
 def _read_matrix_market(path: Path, options: dict[str, Any]) -> Graph:
     io = optional("scipy.io", extra="search", purpose="reading MatrixMarket")
-    with _as_named(path, "a MatrixMarket file"):
+    with parsing(path, "a MatrixMarket file"):
         matrix = io.mmread(path)
     return as_graph(sparse.csr_array(matrix), **_for_matrix(path, options))
 
 
 def _read_npz(path: Path, options: dict[str, Any]) -> Graph:
-    with _as_named(path, "an .npz file"), np.load(path, allow_pickle=False) as file:
-        arrays = {key: file[key] for key in file.files}
     options = _for_matrix(path, options)
+    with archive.open_npz(path) as arrays:
+        data = _from_npz(path, arrays, options)
+    return as_graph(data, **options)
+
+
+def _from_npz(path: Path, arrays: Mapping[str, Any], options: dict[str, Any]) -> Any:
+    """The graph or matrix in an archive; features and labels beside it become options."""
     if "autogm" in arrays:
-        return as_graph(archive.from_arrays(arrays), **options)
-    if {"data", "indices", "indptr", "shape"} <= set(arrays):
-        return as_graph(sparse.load_npz(path), **options)
+        return archive.from_arrays(arrays)
+    if {"format", "shape"} <= set(arrays):
+        return sparse.load_npz(path)
     if {"adj_data", "adj_indices", "adj_indptr", "adj_shape"} <= set(arrays):
         if "attr_data" in arrays:
             options.setdefault("features", csr_of(arrays, "attr"))
         if "labels" in arrays:
             options.setdefault("labels", arrays["labels"])
-        return as_graph(csr_of(arrays, "adj"), **options)
+        return csr_of(arrays, "adj")
     raise InputError(
         f"{path.name} must hold a graph that AutoGM or SciPy saved, or adj_data, adj_indices, "
         f"adj_indptr and adj_shape, but it holds {show(arrays, 8)}"
@@ -160,17 +163,3 @@ def _for_matrix(path: Path, options: dict[str, Any]) -> dict[str, Any]:
             "give labels and features as arrays with as_graph"
         )
     return dict(options)
-
-
-@contextlib.contextmanager
-def _as_named(path: Path, kind: str) -> Iterator[None]:
-    """What a parser throws at a file that is not what its name says, in one sentence."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (ValueError, KeyError, OSError, EOFError, SyntaxError, zipfile.BadZipFile) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(
-            f"{path.name} is not {kind}: {reason}; rename it after what it is"
-        ) from None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from autogm.errors import InputError, show
-from autogm.graph.edges import MAX_NODES, Rows, check_weights
+from autogm.graph.edges import Rows, check_num_nodes, check_weights
 from autogm.graph.features import Features
 from autogm.graph.ids import IdIndex, stable_keys
 from autogm.graph.splits import Splits
@@ -122,11 +122,15 @@ class Graph:
     def fingerprint(self) -> str:
         """A digest of structure, weights and features; the same data has the same one anywhere."""
         kind = "directed" if self.directed else "undirected"
-        return _digest(kind, *self.rows, *_feature_arrays(self.features))
+        return _digest(kind, *self.rows, *_feature_parts(self.features))
 
     @cached_property
     def labels_fingerprint(self) -> str:
         return _digest(repr(self.classes), self.labels)
+
+    @cached_property
+    def splits_fingerprint(self) -> str:
+        return _digest(*(self.splits or ()))
 
     @cached_property
     def _index(self) -> IdIndex:
@@ -197,10 +201,7 @@ class Graph:
 def _check_rows(rows: Rows, *, directed: bool) -> None:
     indptr, indices, values = rows
     n = rows.num_rows
-    if n < 1:
-        raise InputError("a graph needs at least one node, but got an empty graph; check the table")
-    if n > MAX_NODES:
-        raise InputError(f"a graph holds at most {MAX_NODES:,} nodes, but got {n:,}")
+    check_num_nodes(n)
     if indptr[0] != 0 or indptr[-1] != len(indices) or np.any(np.diff(indptr) < 0):
         raise InputError(
             f"indptr must rise from 0 to the number of entries ({len(indices)}), but it runs "
@@ -302,6 +303,14 @@ def _feature_arrays(features: Features | None) -> tuple[NDArray[Any] | None, ...
     if isinstance(features, np.ndarray):
         return (features,)
     return (features.indptr, features.indices, features.data)
+
+
+def _feature_parts(features: Features | None) -> tuple[NDArray[Any] | str | None, ...]:
+    """What the fingerprint covers: the same for any type of sparse index."""
+    if features is None or isinstance(features, np.ndarray):
+        return (features,)
+    wide = (features.indptr.astype(np.int64), features.indices.astype(np.int64))
+    return (repr(tuple(features.shape)), *wide, features.data)
 
 
 def _digest(*parts: NDArray[Any] | str | None) -> str:

@@ -56,16 +56,21 @@ class IdIndex:
         return found.astype(np.int32, copy=False), known
 
     def require(self, wanted: NDArray[Any], *, owner: str = "the graph") -> Positions:
-        """Positions of the wanted ids; an id that is not there is an error."""
-        found, known = self.find(wanted)
-        if not known.all():
-            strange = np.unique(wanted[~known])
+        """Positions of the ids; ids that are not there are an error."""
+        return self.require_each(wanted, owner=owner)[0]
+
+    def require_each(self, *wanted: NDArray[Any], owner: str = "the graph") -> list[Positions]:
+        """`require` for several arrays, whose unknown ids are told together."""
+        found = [self.find(ids) for ids in wanted]
+        if not all(known.all() for _, known in found):
+            parts = zip(wanted, found, strict=True)
+            strange = np.unique(np.concatenate([ids[~known] for ids, (_, known) in parts]))
             raise InputError(
                 f"every node id must be in {owner}, but {len(strange)} "
                 f"{'is' if len(strange) == 1 else 'are'} not: {show(strange)}; "
                 f"its ids look like {show(self._ids)}"
             )
-        return found
+        return [positions for positions, _ in found]
 
 
 def number(
@@ -120,8 +125,11 @@ def _as_kind_of(ids: NDArray[Any], wanted: NDArray[Any]) -> NDArray[Any]:
     if wanted.dtype.kind in "iu":
         return wanted
     try:
-        return np.array([int(value) for value in wanted.tolist()], dtype=np.int64)
-    except (TypeError, ValueError):
+        integers = [int(value) for value in wanted.tolist()]
+        if wanted.dtype.kind == "f" and np.any(wanted != np.array(integers)):
+            raise ValueError
+        return np.array(integers, dtype=np.int64)
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"node ids of this graph are integers like {show(ids)}, but got {show(wanted)}; "
             "give the ids as they stand in the node table"

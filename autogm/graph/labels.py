@@ -28,19 +28,25 @@ def encode(values: Sequence[Any] | NDArray[Any], *, column: str = "labels") -> L
     (array([ 0,  1, -1]), (3, 7))
     """
     array = np.asarray(values)
+    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        array = np.asarray(values, dtype=object)  # NumPy would have made text of NaN
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim == 2:
         return _multilabel(array, column)
-    if array.dtype.kind == "O":
-        array = _plain(array)
-    missing = _missing(array)
-    present = array[~missing]
-    if array.dtype.kind == "f":
-        if np.any(present != np.rint(present)):
-            return array.astype(np.float64), ()
+    missing = _is_nothing(array)
+    present = _alike(array[~missing])
+    if present.dtype.kind == "f" and np.isinf(present).any():
+        raise InputError(f"{column!r} must hold classes or finite numbers, but one is inf; drop it")
+    if present.dtype.kind == "f" and np.any(present != np.rint(present)):
+        targets = np.full(len(array), np.nan)
+        targets[~missing] = present
+        return targets, ()
+    if present.dtype.kind == "f":
         present = present.astype(np.int64)
-    classes, codes = np.unique(present, return_inverse=True)
+    unlabelled = _is_unlabelled(present)
+    missing[~missing] = unlabelled
+    classes, codes = np.unique(present[~unlabelled], return_inverse=True)
     if len(classes) < 2:
         what = f"every label is {classes[0].item()!r}" if len(classes) else "no node has a label"
         raise InputError(
@@ -59,13 +65,13 @@ def spread(known: Mapping[Any, Any], positions: NDArray[np.int32], num_nodes: in
     return values
 
 
-def _plain(array: NDArray[Any]) -> NDArray[Any]:
-    """Objects as numbers where all are numbers, else as text."""
-    values = array.tolist()
-    present = [value for value in values if not _is_missing(value)]
-    if all(isinstance(value, (int, float, np.number, np.bool_)) for value in present):
-        return np.array([np.nan if _is_missing(value) else value for value in values], dtype=float)
-    return np.array(["" if _is_missing(value) else str(value) for value in values])
+def _is_nothing(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """None and NaN."""
+    if array.dtype.kind == "f":
+        return np.asarray(np.isnan(array), dtype=bool)
+    if array.dtype.kind == "O":
+        return np.array([_is_missing(value) for value in array.tolist()], dtype=bool)
+    return np.zeros(len(array), dtype=bool)
 
 
 def _is_missing(value: Any) -> bool:
@@ -76,14 +82,22 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def _missing(array: NDArray[Any]) -> NDArray[np.bool_]:
-    if array.dtype.kind == "f":
-        return np.asarray(np.isnan(array) | (array == -1), dtype=bool)
-    if array.dtype.kind in "iu":
-        return np.asarray(array == -1, dtype=bool)
-    if array.dtype.kind in "US":
-        return np.asarray(array == "", dtype=bool)
-    return np.zeros(len(array), dtype=bool)
+def _alike(present: NDArray[Any]) -> NDArray[Any]:
+    """Objects as truth values or numbers where all are, else as text."""
+    if present.dtype.kind != "O":
+        return present
+    values = present.tolist()
+    numbers = all(isinstance(value, (int, float, np.number, np.bool_)) for value in values)
+    return np.array(values if numbers else [str(value) for value in values])
+
+
+def _is_unlabelled(present: NDArray[Any]) -> NDArray[np.bool_]:
+    """-1 among integers, the empty text."""
+    if present.dtype.kind in "iu":
+        return np.asarray(present == -1, dtype=bool)
+    if present.dtype.kind in "US":
+        return np.asarray(present == "", dtype=bool)
+    return np.zeros(len(present), dtype=bool)
 
 
 def _multilabel(array: NDArray[Any], column: str) -> Labels:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from autogm.errors import InputError
+from autogm.errors import InputError, parsing
 from autogm.graph.splits import Splits
 
 __all__ = ["Planetoid", "file_names", "read_planetoid"]
@@ -37,8 +37,10 @@ def read_planetoid(folder: Path, name: str) -> Planetoid:
     Test nodes come in the order of ``test.index``. CiteSeer's index has 15 gaps, nodes without
     features, label or edges: they stay in the graph, unlabelled (PyG calls them class 0).
     """
-    saved = {part: _unpickle(folder / f"ind.{name}.{part}") for part in _PARTS[:-1]}
-    test = np.loadtxt(folder / f"ind.{name}.test.index", dtype=np.int64)
+    saved = {part: _unpickle(folder / f"ind.{name}.{part}", kind) for part, kind in _KINDS.items()}
+    index = folder / f"ind.{name}.test.index"
+    with parsing(index, "a list of test nodes"):
+        test = np.loadtxt(index, dtype=np.int64)
     num_nodes = int(test.max()) + 1
     rows = np.concatenate([np.arange(saved["allx"].shape[0]), test])
     stacked = sparse.vstack([_csr(saved["allx"]), _csr(saved["tx"])]).tocoo()
@@ -113,11 +115,18 @@ class _AllowListed(pickle.Unpickler):
             raise pickle.UnpicklingError(f"it names {module}.{name}") from None
 
 
-def _unpickle(path: Path) -> Any:
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("x", "tx", "allx"), _SavedMatrix),
+    **dict.fromkeys(("y", "ty", "ally"), np.ndarray),
+    "graph": dict,
+}
+
+
+def _unpickle(path: Path, kind: type) -> Any:
     with path.open("rb") as file:
         try:
             # The original files come from Python 2: array bytes are latin-1 text there.
-            return _AllowListed(file, fix_imports=False, encoding="latin1").load()
+            found = _AllowListed(file, fix_imports=False, encoding="latin1").load()
         except pickle.UnpicklingError as error:
             raise InputError(
                 f"{path.name} is not a Planetoid file and was not executed: {error}; "
@@ -127,3 +136,9 @@ def _unpickle(path: Path) -> Any:
             raise InputError(
                 f"{path.name} is not a Planetoid file: {error}; get the original file"
             ) from None
+    if not isinstance(found, kind):
+        raise InputError(
+            f"{path.name} is not a Planetoid file: it holds {type(found).__name__}; "
+            "get the original file"
+        )
+    return found

@@ -8,13 +8,14 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from autogm.errors import InputError, optional, show, suggest
+from autogm.errors import InputError, optional, parsing, show, suggest
 
 __all__ = [
     "TableLike",
@@ -53,12 +54,29 @@ class TableReader:
             self.what, self.title = f"the {role} table", "graph"
             self._data = _as_arrow(table, role)
             self.names = list(self._data.column_names)
+        twice = sorted({name for name in self.names if self.names.count(name) > 1})
+        if twice:
+            raise InputError(
+                f"{self.what} must name each column once, but {show(twice)} stands twice; rename it"
+            )
+
+    def is_padded(self, name: str) -> bool:
+        """Whether a column holds numbers with leading zeros, which only text keeps."""
+        return self._dialect is not None and name in self._dialect.padded
+
+    @property
+    def is_text(self) -> bool:
+        """Whether cells are written out, so that their types are a guess."""
+        return self._dialect is not None
 
     def place(self, row: int) -> str:
         """Where a person finds a row (counted from 0)."""
-        if self._dialect is not None:
-            return f"{self.what}, line {row + 1 + self._dialect.lines_before_data}"
-        return f"{self.what}, row {row + 1}"
+        if self._path is None or self._dialect is None:
+            return f"{self.what}, row {row + 1}"
+        with self._path.open(encoding="utf-8", errors="replace") as file:
+            lines = (number for number, line in enumerate(file, start=1) if line.strip())
+            wanted = self._dialect.filled_lines_before_data + row
+            return f"{self.what}, line {next(islice(lines, wanted, None))}"
 
     def require(self, name: str) -> str:
         if name not in self.names:
@@ -69,30 +87,42 @@ class TableReader:
         return name
 
     def batches(self, columns: list[str], types: Mapping[str, Any]) -> Iterator[Any]:
-        """Record batches of some columns, a few megabytes at a time."""
-        if self._path is None:
-            yield from self._data.select(columns).to_batches()
-        elif self._dialect is None:
-            parquet = optional("pyarrow.parquet", extra="search", purpose="reading Parquet")
-            with parquet.ParquetFile(self._path, pre_buffer=False) as file:
-                yield from file.iter_batches(columns=columns)
-        else:
-            yield from self._text_batches(self._path, self._dialect, columns, types)
+        """Record batches of some columns, a few megabytes at a time, texts as plain text."""
+        for batch in self._raw_batches(columns, types):
+            plain = [_plain_text(column) for column in batch.columns]
+            yield arrow().RecordBatch.from_arrays(plain, names=columns)
 
-    def read(self) -> Any:
-        """All columns as one Arrow table; numbers as numbers where a whole column is numeric."""
+    def read(self, *, text: Iterable[str] = ()) -> Any:
+        """All columns as one Arrow table; numbers as numbers where a whole column is numeric.
+
+        Columns named in ``text`` are read as they are written.
+        """
+        as_written = dict.fromkeys(text, arrow().string())
         try:
-            batches = list(self.batches(self.names, {}))
+            batches = list(self.batches(self.names, as_written))
         except arrow().ArrowInvalid:
             # A type was guessed from the first rows and a later cell broke it.
-            text = dict.fromkeys(self.names, arrow().string())
-            batches = list(self.batches(self.names, text))
+            everything = dict.fromkeys(self.names, arrow().string())
+            batches = list(self.batches(self.names, everything))
         if not sum(batch.num_rows for batch in batches):
             raise self.no_rows()
         return arrow().Table.from_batches(batches).combine_chunks()
 
     def no_rows(self) -> InputError:
         return InputError(f"{self.what} has a header but no rows; add at least one row")
+
+    def _raw_batches(self, columns: list[str], types: Mapping[str, Any]) -> Iterator[Any]:
+        if self._path is None:
+            yield from self._data.select(columns).to_batches()
+        elif self._dialect is None:
+            parquet = optional("pyarrow.parquet", extra="search", purpose="reading Parquet")
+            with (
+                parsing(self._path, "a Parquet file"),
+                parquet.ParquetFile(self._path, pre_buffer=False) as file,
+            ):
+                yield from file.iter_batches(columns=columns)
+        else:
+            yield from self._text_batches(self._path, self._dialect, columns, types)
 
     def _text_batches(
         self, path: Path, dialect: _Dialect, columns: list[str], types: Mapping[str, Any]
@@ -107,14 +137,24 @@ class TableReader:
                 arrow_csv.ParseOptions(delimiter=dialect.delimiter),
                 arrow_csv.ConvertOptions(include_columns=columns, column_types=dict(types)),
             ) as reader:
-                yield from reader
+                for batch in reader:
+                    # What is no UTF-8 is taken for bytes.
+                    if any(map(arrow().types.is_binary, batch.schema.types)):
+                        raise self._no_utf8()
+                    yield batch
         except arrow().ArrowInvalid as error:
+            message = str(error)
+            if "invalid UTF8" in message:
+                raise self._no_utf8() from None
             # A cell that is not of its column's type is for the caller to name.
-            if "conversion error" in str(error):
+            if "conversion error" in message:
                 raise
-            if "Empty CSV file" in str(error):
+            if "Empty CSV file" in message:
                 raise self.no_rows() from None
             raise InputError(f"{self.what} is not a table: {error}") from None
+
+    def _no_utf8(self) -> InputError:
+        return InputError(f"{self.what} must be UTF-8, but it is in another encoding; convert it")
 
 
 @dataclass(frozen=True)
@@ -124,33 +164,42 @@ class _Dialect:
     delimiter: str
     names: tuple[str, ...]
     lines_before_data: int
+    filled_lines_before_data: int
+    padded: frozenset[str] = frozenset()
+    """Columns with a number like 007 near the top: text, or the zeros would be lost."""
 
     @classmethod
     def of(cls, path: Path) -> _Dialect:
         """Read off the first line; two numbers where names should be are an edge, not a header."""
         _check_text(path)
         is_plain_list = path.suffix.lower() == ".txt"
-        comments, line = 0, ""
+        before, filled, line = 0, 0, ""
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             for line in file:
-                if not (is_plain_list and line.startswith("#")):
+                if line.strip() and not (is_plain_list and line.startswith("#")):
                     break
-                comments += 1
-        line = line.rstrip("\r\n")
-        if not line or line.startswith("#"):
+                before += 1
+                filled += bool(line.strip())
+            sample = [line, *islice(file, 1000)]
+        if not line.strip() or line.startswith("#"):
             raise InputError(f"{path.name} holds no edges; add a line for each")
+        line = line.rstrip("\r\n")
         delimiter = max("\t ," if is_plain_list else ",;\t|", key=line.count)
-        cells = next(csv.reader([line], delimiter=delimiter))
-        if is_plain_list or all(map(_is_number, cells[:2])):
-            unnamed = (f"column{i}" for i in range(3, len(cells) + 1))
-            return cls(delimiter, ("source", "target", *unnamed)[: len(cells)], comments)
-        names = tuple(cell.strip() for cell in cells)
-        twice = [name for name in set(names) if names.count(name) > 1]
-        if twice:
+        if delimiter == " " and "  " in line:
             raise InputError(
-                f"{path.name} must name each column once, but {show(sorted(twice))} stands twice"
+                f"columns of {path.name} must be separated by one space or a tab, but there are "
+                "several spaces; squeeze them"
             )
-        return cls(delimiter, names, comments + 1)
+        rows = list(csv.reader(sample, delimiter=delimiter))
+        has_header = not is_plain_list and not all(map(_is_number, rows[0][:2]))
+        if has_header:
+            names = tuple(cell.strip() for cell in rows[0])
+        else:
+            unnamed = (f"column{i}" for i in range(3, len(rows[0]) + 1))
+            names = ("source", "target", *unnamed)[: len(rows[0])]
+        cells = ((n, c) for row in rows[has_header:] for n, c in zip(names, row, strict=False))
+        padded = frozenset(n for n, c in cells if c[:1] == "0" and c.isdigit() and len(c) > 1)
+        return cls(delimiter, names, before + has_header, filled + has_header, padded)
 
 
 def looks_numeric(column: Any, name: str, reader: TableReader) -> bool:
@@ -175,7 +224,6 @@ def as_float64(
 ) -> NDArray[np.float64]:
     """A column of finite numbers; the first cell that is none is an error that names it."""
     pa = arrow()
-    column = _decoded(column)
     if _is_text(column):
         empty = as_numpy(_is_empty(column))
         bad = ~_numeric_cells(column) & ~empty
@@ -206,14 +254,16 @@ def as_float64(
 
 
 def as_ids(column: Any) -> NDArray[Any]:
-    """Ids as int64 where they are whole numbers, else as an object array of text."""
-    column = _decoded(column)
+    """Ids as int64 where they are whole numbers that fit, else as an object array of text."""
     types = arrow().types
     if types.is_integer(column.type):
-        return as_numpy(column)
-    if types.is_floating(column.type):
+        ids = as_numpy(column)
+        if ids.dtype != np.uint64 or len(ids) == 0 or ids.max() < 2**63:
+            return ids.astype(np.int64, copy=False)
+    elif types.is_floating(column.type):
         floats = as_numpy(column)
-        if np.all(floats == np.rint(floats)):
+        # Beyond 2**53 not every whole number is a float, and two ids may have become one.
+        if np.all((floats == np.rint(floats)) & (np.abs(floats) < 2**53)):
             return np.asarray(floats, dtype=np.int64)
     return as_numpy(as_text(column))
 
@@ -243,17 +293,17 @@ def as_numpy(column: Any) -> NDArray[Any]:
 
 
 def _is_text(column: Any) -> bool:
+    return bool(arrow().types.is_string(column.type))
+
+
+def _plain_text(column: Any) -> Any:
+    """Categories by their values, every kind of text as one."""
     types = arrow().types
-    return any(
-        check(column.type)
-        for check in (types.is_string, types.is_large_string, types.is_string_view)
-    )
-
-
-def _decoded(column: Any) -> Any:
-    """Categories by their values."""
-    is_dictionary = arrow().types.is_dictionary(column.type)
-    return column.cast(column.type.value_type) if is_dictionary else column
+    if types.is_dictionary(column.type):
+        return _plain_text(column.dictionary).take(column.indices)
+    if types.is_large_string(column.type) or types.is_string_view(column.type):
+        column = column.cast(arrow().string())
+    return column
 
 
 def _numeric_cells(column: Any) -> NDArray[np.bool_]:
@@ -274,7 +324,7 @@ def _as_arrow(table: TableLike, role: str) -> Any:
         )
     try:
         return pa.table(dict(table) if isinstance(table, Mapping) else table)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(f"the {role} table cannot be read: {error}") from None
 
 
@@ -296,7 +346,8 @@ def _parquet_names(path: Path) -> list[str]:
                 "rename it after what it is"
             )
     parquet = optional("pyarrow.parquet", extra="search", purpose="reading Parquet")
-    return list(parquet.read_schema(path).names)
+    with parsing(path, "a Parquet file"):
+        return list(parquet.read_schema(path).names)
 
 
 def _check_text(path: Path) -> None:

@@ -81,7 +81,8 @@ def from_tables(
             f"{show(asked)} must be a column of the node table, but there is none; give nodes="
         )
     is_text = node_ids is not None and node_ids.dtype.kind == "U"
-    read = _Edges.read(edge_reader, columns, as_text=is_text)
+    is_padded = any(map(edge_reader.is_padded, columns.names[:2]))
+    read = _Edges.read(edge_reader, columns, as_text=is_text or is_padded)
     edge_list, fields["ids"] = read.locate(node_ids, owner)
     rows, times = compress(edge_list, num_nodes=len(fields["ids"]), directed=directed)
     if row_normalize and "features" in fields:
@@ -114,7 +115,12 @@ class _EdgeColumns:
         pair = next((pair for pair in _ENDS if set(pair) <= set(names)), (names[0], names[1]))
         if weight == "weight" and weight not in names:
             weight = None
-        chosen = cls(source or pair[0], target or pair[1], weight, time)
+        # Where one end is chosen, the other is the first of the pair that is left.
+        first = source or next(name for name in (*pair, *names) if name != target)
+        second = target or next(name for name in (*pair, *names) if name != first)
+        if source is None and target is None:
+            first, second = pair
+        chosen = cls(first, second, weight, time)
         for name in chosen.names:
             reader.require(name)
         return chosen
@@ -220,9 +226,7 @@ class _Edges:
             if known is None:
                 source, target, known = number(source, target)
             else:
-                index = IdIndex(known)
-                source = index.require(source, owner=owner)
-                target = index.require(target, owner=owner)
+                source, target = IdIndex(known).require_each(source, target, owner=owner)
         weights, times = (self._carried(name) for name in (self.columns.weight, self.columns.time))
         if weights is not None:
             check_weights(weights, self.num_edges)
@@ -267,9 +271,12 @@ def _node_fields(
     for name in (label, split, *(features or ())):
         if name is not None:
             reader.require(name)
-    table = reader.read()
+    table = reader.read(text=[id] if reader.is_padded(id) else ())
     require_ids(table.column(id), id, reader)
     ids = as_ids(table.column(id))
+    if ids.dtype.kind not in "iu" and reader.is_text:
+        table = reader.read(text=[id])  # "10:30" is no time of day here
+        ids = as_ids(table.column(id))
     fields: dict[str, Any] = {"ids": ids if ids.dtype.kind in "iu" else ids.astype(str)}
     used = [id]
     if label is not None:
@@ -279,7 +286,7 @@ def _node_fields(
     if split is not None:
         used.append(split)
         fields["splits"] = Splits.named(as_numpy(table.column(split)).tolist())
-    if "name" in reader.names and "name" not in used and features is None:
+    if "name" in reader.names and "name" not in (*used, *(features or ())):
         used.append("name")
         fields["names"] = as_numpy(as_text(table.column("name")).fill_null("")).astype(str)
     if features is None:

@@ -74,6 +74,8 @@ def planted_partition(
     for name, share in (("homophily", homophily), ("feature_signal", feature_signal)):
         if not 0 <= share <= 1:
             raise InputError(f"{name} must be in 0..1, but got {share:g}")
+    if not degree >= 0:
+        raise InputError(f"degree must be at least 0, but got {degree:g}")
     if degree_tail is not None and degree_tail <= 1:
         raise InputError(f"degree_tail must be above 1, but got {degree_tail:g}")
     if not 0 < feature_density <= 1:
@@ -115,6 +117,8 @@ def rmat(
     """
     if not 1 <= scale <= 30:
         raise InputError(f"scale must be in 1..30, but got {scale}")
+    if num_edges < 0:
+        raise InputError(f"num_edges must be at least 0, but got {num_edges}")
     a, b, c = quadrants
     rng = np.random.default_rng(seed)
     source = np.zeros(num_edges, dtype=np.int32)

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from autogm import Graph, InputError, Splits, as_graph
+from autogm import InputError, Splits, as_graph
 
 from .example import EDGES, arcs, columns, expected_arcs, matrix, positions
 
@@ -459,5 +459,6 @@ def test_options_of_tables_are_refused_elsewhere(options):
         as_graph(PATH, **options)
 
 
-def test_any_way_in_gives_a_graph():
-    assert isinstance(as_graph(PATH), Graph)
+def test_duplicates_of_a_binary_matrix_collapse():
+    matrix = sparse.coo_array((np.ones(3), ([0, 0, 1], [1, 1, 2])), shape=(3, 3))
+    assert not as_graph(matrix).weighted

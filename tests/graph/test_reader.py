@@ -261,3 +261,19 @@ def test_without_its_library_a_dataframe_says_what_to_install(without):
     without("pyarrow")
     with pytest.raises(MissingExtra, match=r"needs pyarrow, .*: pip install 'autogm\[search\]'"):
         from_tables(EDGES)
+
+
+def test_leading_zeros_of_ids_survive(write):
+    edges = write("e.csv", "source,target\n001,010\n1,001\n")
+    assert from_tables(edges).ids.tolist() == ["001", "010", "1"]
+
+
+def test_leading_zeros_of_node_ids_survive(write):
+    nodes = write("n.csv", "id,x\n007,1\n7,2\n")
+    graph = from_tables(write("e.csv", "source,target\n007,7\n"), nodes)
+    assert (graph.ids.tolist(), graph.num_edges) == (["007", "7"], 1)
+
+
+def test_several_spaces_between_columns_are_named(write):
+    with pytest.raises(InputError, match=r"columns of e\.txt must be separated by one space"):
+        from_tables(write("e.txt", "1   2\n2   3\n"))

@@ -1,6 +1,6 @@
 """PageRank to one tolerance against networkx, scikit-network and python-graphblas.
 
-    python benchmarks/pagerank.py [--repeats 11]
+    python benchmarks/pagerank.py [--repeats 21]
 
 R-MAT graphs of 1M and 16M edges without dangling nodes (scikit-network does not spread those as
 the others do). Every contender starts from its own loaded form of the graph and stops when a step
@@ -117,7 +117,7 @@ def measure(scale: int, num_edges: int, repeats: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=11)
+    parser.add_argument("--repeats", type=int, default=21)
     args = parser.parse_args()
     bandwidth = read_bandwidth()
     record: dict[str, Any] = {"threads": num_threads(), "bytes_per_second": bandwidth, "graphs": {}}

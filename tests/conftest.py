@@ -5,7 +5,7 @@ import pytest
 from hypothesis import settings
 
 # The first example pays for imports and compilation, so an example has no deadline.
-settings.register_profile("autogm", deadline=None)
+settings.register_profile("autogm", deadline=None, print_blob=True)
 settings.load_profile("autogm")
 
 

@@ -29,7 +29,8 @@ def aggregate(sampled: Rows, a: str) -> sparse.csr_array:
     matrix = sampled.to_scipy(np.float64)
     if loop == "S":
         matrix = sparse.csr_array(matrix + sparse.eye_array(sampled.num_rows, format="csr"))
-    matrix.sort_indices()
+    if not matrix.has_sorted_indices:
+        matrix = matrix.sorted_indices()  # a copy: the sampled rows may share their arrays
     if normalization == "N":
         return matrix
     sums = np.asarray(matrix.sum(axis=1)).ravel()

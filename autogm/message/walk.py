@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ def stationary(rows: Rows, restart: Scores, *, damping: float, tol: float) -> tu
     values = () if rows.values is None else (rows.values,)
     # Unsigned, so that the loops need not check for Python's negative positions.
     indices = rows.indices.view(np.uint32)
-    x, sent, next_sent = restart.copy(), restart * share, np.empty_like(restart)
+    x, sent = restart.copy(), restart * share
     stuck = float(restart[out_weight == 0].sum())
     enough = tol * (1 - damping) / damping
     # Two distributions differ by at most 2; so many steps shrink that to enough.
@@ -41,19 +42,18 @@ def stationary(rows: Rows, restart: Scores, *, damping: float, tol: float) -> tu
     while True:
         step += 1
         back = 1 - damping + damping * stuck
-        results = run(
-            pull, parts, rows.indptr, indices, *values, sent, share, restart, back, x, next_sent
-        )
-        sent, next_sent = next_sent, sent
+        results = run(pull, parts, rows.indptr, indices, *values, sent, share, restart, back, x)
         change, stuck = (sum(part) for part in zip(*results, strict=True))
         if change <= enough or step >= most:
             return x, step
+        run(_send, parts, x, share, sent)
 
 
-def _column_sums(rows: Rows) -> Scores:
-    sums = np.zeros(rows.num_rows)
-    values = np.ones(1) if rows.values is None else rows.values
-    _add_up(rows.indices.view(np.uint32), values, sums)
+def _column_sums(rows: Rows) -> NDArray[Any]:
+    # np.bincount would copy the indices to int64; counts in int32 stay in cache.
+    binary = rows.values is None
+    sums = np.zeros(rows.num_rows, dtype=np.int32 if binary else np.float64)
+    _add_up(rows.indices.view(np.uint32), np.ones(1, sums.dtype) if binary else rows.values, sums)
     return sums
 
 
@@ -69,7 +69,7 @@ def spread(rows: Rows, x: Scores) -> Scores:
 
 @compiled
 def _add_up(indices, values, sums):  # type: ignore[no-untyped-def]
-    """Sum by column; one value stands for all. Unlike np.bincount, without a copy to int64."""
+    """Sum by column; one value stands for all."""
     if len(values) == 1:
         for j in range(len(indices)):
             sums[indices[j]] += values[0]
@@ -79,13 +79,20 @@ def _add_up(indices, values, sums):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _pull(start, stop, indptr, indices, sent, share, restart, back, x, next_sent):  # type: ignore[no-untyped-def]
+def _send(start, stop, x, share, sent):  # type: ignore[no-untyped-def]
+    """A pass of its own: written beside the sums, what is sent would push itself out of cache."""
+    for u in range(start, stop):
+        sent[u] = x[u] * share[u]
+
+
+@compiled
+def _pull(start, stop, indptr, indices, sent, share, restart, back, x):  # type: ignore[no-untyped-def]
     """One step for some rows; returns the change and the score left on nodes without out-edges."""
     change = 0.0
     stuck = 0.0
     for u in range(start, stop):
+        # Four sums side by side: one alone waits for each addition to finish.
         j, end = indptr[u], indptr[u + 1]
-        # Four sums side by side: one alone would wait for each addition to finish.
         a, b, c, d = 0.0, 0.0, 0.0, 0.0
         while j + 4 <= end:
             a += sent[indices[j]]
@@ -99,14 +106,13 @@ def _pull(start, stop, indptr, indices, sent, share, restart, back, x, next_sent
         total = (a + b) + (c + d) + back * restart[u]
         change += abs(total - x[u])
         x[u] = total
-        next_sent[u] = total * share[u]
         if share[u] == 0:
             stuck += total
     return change, stuck
 
 
 @compiled
-def _pull_weighted(start, stop, indptr, indices, values, sent, share, restart, back, x, next_sent):  # type: ignore[no-untyped-def]
+def _pull_weighted(start, stop, indptr, indices, values, sent, share, restart, back, x):  # type: ignore[no-untyped-def]
     """`_pull` along weighted edges."""
     change = 0.0
     stuck = 0.0
@@ -117,7 +123,6 @@ def _pull_weighted(start, stop, indptr, indices, values, sent, share, restart, b
         total += back * restart[u]
         change += abs(total - x[u])
         x[u] = total
-        next_sent[u] = total * share[u]
         if share[u] == 0:
             stuck += total
     return change, stuck

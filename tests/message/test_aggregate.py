@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from autogm import Algorithm, InputError, as_graph, embed
 from autogm.algorithm import AGGREGATIONS
+from autogm.graph import Rows
 from autogm.message import aggregate, reference, sample, step_key
 
 from .graphs import algorithms, dense, graphs, keys, make_graph, neighbours
@@ -45,6 +46,12 @@ def test_embed_equals_the_reference(graph, algorithm, oversample, direction, rea
     )
     result = embed(graph, algorithm, weights, initial=x0, **options)
     np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+def test_sampled_rows_in_another_order_are_left_as_they_are():
+    rows = Rows(np.array([0, 2, 2, 2]), np.array([2, 1], np.int32), np.array([5.0, 7.0]))
+    np.testing.assert_array_equal(aggregate(rows, "NN").toarray()[0], [0, 7, 5])
+    assert (rows.indices.tolist(), rows.values.tolist()) == ([2, 1], [5, 7])
 
 
 @pytest.mark.parametrize("a", AGGREGATIONS)

@@ -45,8 +45,11 @@ class Rows(NamedTuple):
     def to_scipy(self, dtype: type = np.float32) -> sparse.csr_array:
         """As SciPy's CSR, entries of a binary matrix written out as ones."""
         values = np.ones(len(self.indices), dtype) if self.values is None else self.values
+        # SciPy wants one type of index, and would widen the columns to that of the offsets.
+        few = len(self.indices) < 2**31
+        indptr = self.indptr.astype(np.int32) if few else self.indptr
         shape = (self.num_rows, self.num_rows)
-        return sparse.csr_array((values, self.indices, self.indptr), shape=shape)
+        return sparse.csr_array((values, self.indices, indptr), shape=shape)
 
     def transpose(self) -> Rows:
         """The same entries by columns; entries of one column stay in row order."""

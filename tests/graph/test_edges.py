@@ -128,3 +128,8 @@ def test_a_weight_that_is_not_positive_and_finite_is_refused(bad):
 def test_there_must_be_one_weight_an_edge():
     with pytest.raises(InputError, match=r"one weight an edge \(3\), but got 2"):
         check_weights(np.ones(2), 3)
+
+
+def test_scipy_gets_narrow_indices():
+    matrix = Rows(np.array([0, 1, 1]), np.array([1], np.int32)).to_scipy()
+    assert matrix.indptr.dtype == matrix.indices.dtype == np.int32

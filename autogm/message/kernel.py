@@ -37,7 +37,7 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="autogm")
 
 
-def chunks(indptr: NDArray[np.int64], *, smallest: int = 1 << 16, most: int = 8) -> list[slice]:
+def chunks(indptr: NDArray[np.int64], *, smallest: int = 1 << 16, most: int = 32) -> list[slice]:
     """Stretches of rows with about equally many entries; they depend on the matrix alone."""
     entries = int(indptr[-1]) + len(indptr)
     count = max(1, min(most, entries // smallest))

@@ -83,8 +83,8 @@ def pixie(
     that holds a score draws w = budget / k of its out-neighbours and spreads the score over them
     evenly (a = NA; along weighted edges by weight). The result is what each node received over
     all steps (``readout="sum"``, Pixie's visit counts), or what it holds at the end ("last", the
-    paper's X_k). Draws are keyed by ``seed`` and the nodes' ids; their mean over seeds is the
-    walk over all neighbours.
+    paper's X_k). Draws are keyed by ``seed`` and the nodes' ids. Without weights the mean over
+    seeds is the walk over all neighbours; with them, draws stay uniform, and it is near.
     """
     algorithm = Algorithm.pixie(k=steps, budget=budget)
     if readout not in ("sum", "last"):

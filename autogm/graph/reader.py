@@ -323,7 +323,10 @@ def _as_arrow(table: TableLike, role: str) -> Any:
             f"but got {type(table).__name__}"
         )
     try:
-        return pa.table(dict(table) if isinstance(table, Mapping) else table)
+        data = pa.table(dict(table) if isinstance(table, Mapping) else table)
+        # Some versions of pandas send the index along.
+        index = [name for name in data.column_names if name.startswith("__index_level_")]
+        return data.drop_columns(index) if index else data
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(f"the {role} table cannot be read: {error}") from None
 

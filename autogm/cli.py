@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import sys
 import warnings
@@ -10,10 +12,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 import autogm
 from autogm.errors import AutoGMError, InputError
@@ -42,11 +45,9 @@ class Score(str, Enum):
 
 @app.callback(invoke_without_command=True)
 def main(
-    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    _debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:
-    context.obj = debug
     if version:
         print(f"autogm {autogm.__version__}")
         raise typer.Exit
@@ -66,17 +67,27 @@ def rank(
     nodes: Annotated[
         Path | None, typer.Option(help="A node table; column `name` is shown.")
     ] = None,
+    label: Annotated[str | None, typer.Option(help="A column of the node table to show.")] = None,
+    source: Annotated[str | None, typer.Option(help="The edge column of senders.")] = None,
+    target: Annotated[str | None, typer.Option(help="The edge column of receivers.")] = None,
+    weight: Annotated[str | None, typer.Option(help="The edge column of weights.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Rank the nodes by PageRank, personalised PageRank, random walk with restart or Pixie."""
-    options: dict[str, Any] = {}
-    if nodes is not None:
-        options["nodes"] = nodes
-    if directed is not None:
-        options["directed"] = directed
+    has_node_table = nodes is not None or Path(graph).is_dir()
+    options: dict[str, Any] = {
+        "nodes": nodes,
+        "features": [] if has_node_table else None,  # scores need none
+        "label": label,
+        "source": source,
+        "target": target,
+        "weight": weight,
+        "directed": directed,
+    }
+    options = {name: value for name, value in options.items() if value is not None}
     g = autogm.load_graph(graph, **options)
     scores = _scores(g, algorithm, seeds)
-    best = sorted(range(g.num_nodes), key=lambda u: (-scores[u], u))[:top]
+    best = np.argsort(-scores, kind="stable")[:top].tolist()
     rows = [_row(g, place, u, scores[u]) for place, u in enumerate(best, start=1)]
     if as_json:
         record = {"graph": g.name, "nodes": g.num_nodes, "edges": g.num_edges}
@@ -112,11 +123,14 @@ def datasets(
 
 def run() -> None:
     """Turn errors that were foreseen into a sentence and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that has no é still shows the rest
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
             app()
-        except AutoGMError as error:
+        except (AutoGMError, OSError) as error:
             if "--debug" in sys.argv:
                 raise
             print(f"autogm: {error}", file=sys.stderr)
@@ -133,14 +147,14 @@ def _scores(g: autogm.Graph, algorithm: Score, seeds: str | None) -> Any:
             f"{algorithm.value} starts from seeds, but none are given; add --seeds with node ids"
         )
     score: Callable[..., Any] = getattr(autogm, algorithm.value)
-    return score(g, seeds=_parse_seeds(seeds))
+    return score(g, seeds=_parse_seeds(seeds, {str(node) for node in g.ids.tolist()}))
 
 
-def _parse_seeds(text: str) -> dict[str, float]:
-    """``a,b`` or ``a=2,b=1``."""
+def _parse_seeds(text: str, ids: set[str]) -> dict[str, float]:
+    """``a,b`` or ``a=2,b=1``; an id with a comma stands in double quotes."""
     seeds: dict[str, float] = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        node, equals, weight = part.rpartition("=")
+    for part in filter(None, (part.strip() for part in next(csv.reader([text])))):
+        node, equals, weight = ("", "", "") if part in ids else part.rpartition("=")
         try:
             seeds[node if equals else part] = float(weight) if equals else 1.0
         except ValueError:
@@ -164,11 +178,12 @@ def _print_table(title: str, rows: list[dict[str, Any]]) -> None:
     table = Table()
     for name, value in rows[0].items():
         is_number = isinstance(value, (int, float))
-        table.add_column(escape(name), justify="right" if is_number else "left")
+        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(_cell(value)) for value in row.values()))
+        # Text, not a string: ids with brackets or colons are no markup.
+        table.add_row(*(Text(_cell(value)) for value in row.values()))
     console = Console()
-    console.print(escape(title), soft_wrap=True)
+    console.print(Text(title), soft_wrap=True)
     console.print(table)
 
 

@@ -5,8 +5,10 @@
 R-MAT graphs of 1M and 16M edges without dangling nodes (scikit-network does not spread those as
 the others do). Every contender starts from its own loaded form of the graph and stops when a step
 changes the scores by at most 1e-10 in the 1-norm; normalising by out-degree is on everybody's
-clock, converting the graph on nobody's. Threads: all cores for autogm and graphblas; networkx and
-scikit-network have one. Outputs are checked first. networkx is timed on 1M only, once a round.
+clock, and so is what a library does with its own graph on every call (networkx makes a matrix of
+its dicts, most of its time). Threads: all cores for autogm and graphblas, one for networkx and for
+scikit-network's power iteration (its `diteration` has more, but works in float32 and does not
+reach the tolerance). Outputs are checked first. networkx is timed on 1M only.
 """
 
 from __future__ import annotations

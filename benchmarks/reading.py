@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -59,16 +60,19 @@ def write_tables(folder: Path, num_edges: int) -> dict[str, Path]:
     rng = np.random.default_rng(0)
     source, target = rng.integers(num_edges // 10, size=(2, num_edges))
     integers = pa.table({"source": source, "target": target})
+    numbers = np.unique(rng.integers(2**62, size=num_edges // 10 + 1000))
+    large = pa.table({"source": numbers[source], "target": numbers[target]})
     names = [pa.array(ends).cast(pa.string()) for ends in (source, target)]
     user = pa.scalar("user-")
     text = [pa.compute.binary_join_element_wise(user, column, "") for column in names]
     strings = pa.table({"source": text[0], "target": text[1]})
     paths = {}
-    for kind, table in (("integer ids", integers), ("text ids", strings)):
-        stem = folder / kind.replace(" ", "_")
-        paths[f"{kind}, Parquet"] = stem.with_suffix(".parquet")
+    tables = {"ids 0..n-1": integers, "62-bit ids": large, "text ids": strings}
+    for kind, table in tables.items():
+        stem = folder / kind.split()[0]
+        paths[f"{kind}, Parquet"] = folder / f"{stem.name}.parquet"
         pa.parquet.write_table(table, paths[f"{kind}, Parquet"])
-        paths[f"{kind}, CSV"] = stem.with_suffix(".csv")
+        paths[f"{kind}, CSV"] = folder / f"{stem.name}.csv"
         pa.csv.write_csv(table, paths[f"{kind}, CSV"])
     return paths
 
@@ -82,8 +86,10 @@ def main() -> None:
         for name, path in write_tables(Path(folder), args.edges).items():
             results[name] = measure(str(path), directed=True)
     if (raw := find_raw(DATASETS["physics"])) is not None:
-        for again in ("CoauthorP, first time", "CoauthorP, cached"):
-            results[again] = measure("physics", root=str(raw.parent.parent))
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["AUTOGM_CACHE"] = cache
+            for again in ("CoauthorP, first time", "CoauthorP, cached"):
+                results[again] = measure("physics", root=str(raw.parent.parent))
     table = [
         [
             name,

@@ -113,3 +113,41 @@ def test_debug_shows_the_traceback(monkeypatch):
 def test_the_module_runs_as_the_command():
     command = [sys.executable, "-m", "autogm", "--version"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_ranking_needs_no_features(edges, tmp_path):
+    nodes = tmp_path / "nodes.csv"
+    nodes.write_text("id,age\nann,31\nbob,\ncid,x\ndee,4\n")
+    assert call("rank", edges, "--nodes", nodes).exit_code == 0
+
+
+def test_rank_shows_ids_and_classes_as_they_are(tmp_path):
+    long = "https://example.org/" + "very-" * 30 + "long"
+    (tmp_path / "edges.csv").write_text(f"source,target\n:heart:,[b]\n{long},[b]\n")
+    (tmp_path / "nodes.csv").write_text(f"id,kind\n:heart:,x\n[b],y\n{long},x\n")
+    printed = call("rank", tmp_path, "--label", "kind").stdout
+    cells = [line.split("│")[2].strip() for line in printed.splitlines() if "│" in line]
+    assert (":heart:" in cells, "[b]" in cells, long in "".join(cells)) == (True, True, True)
+
+
+def test_columns_of_edges_may_be_chosen(tmp_path):
+    path = tmp_path / "e.csv"
+    path.write_text("date,customer,product,amount\n2020-01-01,a,b,2\n2020-01-02,c,b,1\n")
+    options = ["--source", "customer", "--target", "product", "--weight", "amount", "--json"]
+    top = json.loads(call("rank", path, *options).stdout)["top"]
+    assert {row["id"] for row in top} == {"a", "b", "c"}
+
+
+def test_a_seed_may_hold_a_comma_or_an_equals_sign(tmp_path):
+    path = tmp_path / "e.csv"
+    path.write_text('source,target\n"e,f",c=d\ng,c=d\n')
+    result = call("rank", path, "--algorithm", "ppr", "--seeds", '"e,f",c=d,g=2', "--json")
+    assert len(json.loads(result.stdout)["top"]) == 3
+
+
+def test_a_file_that_cannot_be_read_is_one_sentence(edges, monkeypatch, capsys):
+    def refuse(*args, **kwargs):
+        raise PermissionError(13, "Permission denied", str(edges))
+
+    monkeypatch.setattr(autogm, "load_graph", refuse)
+    assert "Permission denied" in fails(monkeypatch, capsys, "rank", edges)

@@ -26,6 +26,10 @@ SCHEMA = 1
 def save(graph: Graph, path: str | Path) -> None:
     """Write the graph beside its place first, then move it there: a reader never sees half."""
     path = Path(path)
+    if path.suffix.lower() != ".npz" or not path.parent.is_dir():
+        raise InputError(
+            f"a graph is saved as .npz into a folder that exists, but got {str(path)!r}"
+        )
     record = {
         "schema": SCHEMA,
         "directed": graph.directed,
@@ -34,7 +38,7 @@ def save(graph: Graph, path: str | Path) -> None:
         "edge_type": graph.edge_type,
         "name": graph.name,
     }
-    arrays: dict[str, Any] = {"autogm": np.array(json.dumps(record))}
+    arrays: dict[str, Any] = {"autogm": np.array(json.dumps(record, default=str))}
     arrays |= {f"rows.{key}": value for key, value in graph.rows._asdict().items()}
     if sparse.issparse(graph.features):
         for key in ("indptr", "indices", "data", "shape"):
@@ -59,12 +63,12 @@ def save(graph: Graph, path: str | Path) -> None:
 @contextlib.contextmanager
 def open_npz(path: Path) -> Iterator[Mapping[str, Any]]:
     """The arrays of an .npz file, each read when it is asked for; never pickles."""
-    with (
-        parsing(path, "an .npz file"),
-        path.open("rb") as file,
-        np.load(file, allow_pickle=False) as arrays,
-    ):
-        yield arrays
+    with parsing(path, "an .npz file"), path.open("rb") as file:
+        if file.read(2) != b"PK":
+            raise ValueError("it is no archive")
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as arrays:
+            yield arrays
 
 
 def from_arrays(arrays: Mapping[str, Any]) -> Graph:

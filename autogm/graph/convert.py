@@ -56,6 +56,11 @@ def as_graph(
     """
     if isinstance(data, (str, Path)):
         raise InputError(f"{str(data)!r} is a name or a path: use load_graph({str(data)!r})")
+    if num_nodes is not None and not isinstance(data, (list, tuple, np.ndarray)):
+        raise InputError(
+            f"num_nodes counts the positions of an edge array, but data is {type(data).__name__}, "
+            "which says its nodes itself"
+        )
     if _is_table(data):
         return _from_columns(
             data,
@@ -76,10 +81,13 @@ def as_graph(
     names = None
     if isinstance(labels, str):
         labels = parts.attribute(labels)
+    if isinstance(features, str):
+        raise InputError(f"features must be a list of names or values, but got {features!r}")
     if _is_names(features):
         names = tuple(features)
         features = np.array([parts.attribute(name) for name in features]).T
-    labels = parts.labels if labels is None else labels
+    if labels is None and _are_labels(parts.labels, parts.num_nodes):
+        labels = parts.labels
     features = parts.features if features is None else features
     graph = _assemble(parts, directed)
     return _with(graph, labels, features, names, splits or parts.splits, row_normalize)
@@ -113,6 +121,8 @@ def _parts_of(data: Any, weight: str | None, num_nodes: int | None) -> _Parts:
         return _from_networkx(data, weight)
     if sparse.issparse(data):
         return _from_scipy(data, weight)
+    if hasattr(data, "layout") and "sparse" in str(data.layout):
+        return _from_scipy(_plain(data), weight)
     if hasattr(data, "edge_types"):
         raise InputError(
             f"a graph with several node types is not supported, but got {type(data).__name__}; "
@@ -167,10 +177,15 @@ def _check_range(parts: _Parts) -> None:
 
 
 def _is_symmetric(rows: Rows) -> bool:
-    return all(
-        a is b is None or np.array_equal(np.asarray(a), np.asarray(b))
-        for a, b in zip(rows, rows.transpose(), strict=True)
-    )
+    """Whether all edges stand both ways, with weights that differ by rounding at most."""
+    other = rows.transpose()
+    if not np.array_equal(other.indptr, rows.indptr):
+        return False
+    if not np.array_equal(other.indices, rows.indices):
+        return False
+    if rows.values is None or other.values is None:
+        return True
+    return bool(np.allclose(rows.values, other.values, rtol=1e-9))
 
 
 def _with(
@@ -184,22 +199,38 @@ def _with(
     """The graph with labels, features and splits as users write them."""
     changes: dict[str, Any] = {}
     if labels is not None:
+        if hasattr(labels, "to_dict") and not np.array_equal(labels.index, np.arange(len(labels))):
+            labels = labels.to_dict()  # a pandas Series with ids in its index
         if isinstance(labels, Mapping):
             at = graph.positions(labels)
             labels = label_codes.spread(labels, at, graph.num_nodes)
         if not isinstance(labels, (list, tuple)):
             labels = _plain(labels)
+        if np.ndim(labels) == 0 or len(labels) != graph.num_nodes:
+            count = "one value" if np.ndim(labels) == 0 else len(labels)
+            raise InputError(
+                f"there must be one label a node ({graph.num_nodes}), but got {count}; "
+                "mark nodes without a label with -1, None or an empty cell"
+            )
         changes["labels"], changes["classes"] = label_codes.encode(labels)
     if features is not None:
         changes["features"] = as_features(_plain(features))
         changes["feature_names"] = feature_names
     if splits is not None:
-        changes["splits"] = splits
+        changes["splits"] = Splits(*(part.copy() for part in splits))
     if row_normalize:
         base = changes.get("features", graph.features)
         if base is not None:
             changes["features"] = normalize_rows(base)
     return dataclasses.replace(graph, **changes) if changes else graph
+
+
+def _are_labels(y: Any, num_nodes: int) -> bool:
+    """Whether what comes along with a graph is a label a node, and tells nodes apart."""
+    if y is None:
+        return False
+    values = _plain(y)
+    return values.ndim > 0 and len(values) == num_nodes and len(np.unique(values)) > 1
 
 
 def _from_columns(
@@ -232,7 +263,7 @@ def _from_networkx(graph: Any, weight: str | None) -> _Parts:
     place = {node: i for i, node in enumerate(nodes)}
     pairs = np.array([(place[u], place[v]) for u, v in graph.edges()], dtype=np.int32)
     pairs = pairs.reshape(-1, 2)
-    integers = all(isinstance(node, (int, np.integer)) for node in nodes)
+    integers = all(isinstance(n, (int, np.integer)) and abs(int(n)) < 2**63 for n in nodes)
     ids = np.array(nodes, dtype=np.int64) if integers else np.array([str(node) for node in nodes])
 
     def attribute(name: str) -> list[Any]:
@@ -304,14 +335,17 @@ def _from_pyg(data: Any, weight: str | None) -> _Parts:
 
 
 def _from_array(data: Any, weight: str | None, num_nodes: int | None) -> _Parts:
-    array = np.asarray(data)
+    weights = None
+    if isinstance(data, list) and any(isinstance(e, tuple) and len(e) == 3 for e in data):
+        data, weights = _weighted_edges(data)
+    array = _plain(data)
     if array.ndim != 2 or array.dtype.kind not in "iufbU":
         raise InputError(
             "a graph must be a networkx graph, a PyG Data, a SciPy matrix, an edge array or a "
             f"table, but got {type(data).__name__} of shape {array.shape}"
         )
     rows, columns = array.shape
-    is_list_of_pairs = columns == 2 and not isinstance(data, np.ndarray)
+    is_list_of_pairs = columns == 2 and isinstance(data, (list, tuple))
     if rows == columns == 2 and not is_list_of_pairs:
         raise InputError(
             "a 2 x 2 array may be two edges or a matrix; give a SciPy matrix, or edges as a table"
@@ -327,9 +361,28 @@ def _from_array(data: Any, weight: str | None, num_nodes: int | None) -> _Parts:
     if array.dtype.kind == "U":
         ids = np.unique(array)
         source, target = IdIndex(ids).require_each(source, target)
-        return _Parts(source, target, len(ids), ids=ids)
-    n = num_nodes if num_nodes is not None else int(array.max(initial=-1)) + 1
-    return _Parts(source, target, n)
+        return _Parts(source, target, len(ids), weights=weights, ids=ids)
+    if num_nodes is None:
+        largest = int(array.max(initial=-1))
+        if largest > 100 * len(source) + 10_000:
+            raise InputError(
+                f"integers in an edge array are positions 0..n-1, but {len(source)} edges reach "
+                f"{largest:,}; for other ids give a table, {{'source': …, 'target': …}}, or say "
+                "num_nodes"
+            )
+        num_nodes = largest + 1
+    return _Parts(source, target, num_nodes, weights=weights)
+
+
+def _weighted_edges(triples: list[Any]) -> tuple[list[Any], NDArray[np.float64]]:
+    """A list of (u, v, weight)."""
+    try:
+        return [(u, v) for u, v, _ in triples], np.array([float(w) for *_, w in triples])
+    except (TypeError, ValueError):
+        raise InputError(
+            "a list of edges must hold pairs, or (u, v, weight) throughout with numbers for "
+            f"weights, but got {show(triples)}; give other data as a table or a networkx graph"
+        ) from None
 
 
 def _plain(values: Any) -> Any:
@@ -344,4 +397,7 @@ def _plain(values: Any) -> Any:
             shape = tuple(values.shape)
             return sparse.csr_array((entries.values().numpy(), (row, column)), shape=shape)
         return values.numpy()
-    return np.asarray(values)
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise InputError(f"rows must be of one length, but {error}") from None

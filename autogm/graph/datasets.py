@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from autogm.errors import InputError, optional
+from autogm.errors import InputError, optional, parsing, show
 from autogm.graph import archive, toy
 from autogm.graph.edges import EdgeList, compress
 from autogm.graph.features import normalize_rows
@@ -252,7 +252,13 @@ def _download(dataset: Dataset, root: str | Path | None) -> Path:
         )
     purpose = f"downloading {dataset.name!r} (its raw files are not in {where})"
     sets = optional("torch_geometric.datasets", extra="pyg", purpose=purpose)
-    getattr(sets, dataset.pyg_class)(str(base), dataset.folder)
+    try:
+        getattr(sets, dataset.pyg_class)(str(base), dataset.folder)
+    except Exception as error:  # whatever the network throws
+        raise InputError(
+            f"{dataset.name!r} could not be downloaded ({type(error).__name__}); put "
+            f"{show(dataset.files)} into {where}, or name another folder with root= or $AUTOGM_DATA"
+        ) from error
     folder = find_raw(dataset, base)
     if folder is None:
         raise InputError(f"torch_geometric downloaded {dataset.name!r}, but not to {where}")
@@ -262,7 +268,9 @@ def _download(dataset: Dataset, root: str | Path | None) -> Path:
 def _parse(dataset: Dataset, folder: Path) -> Graph:
     splits = None
     if dataset.is_planetoid:
-        (source, target), features, labels, splits = read_planetoid(folder, dataset.name)
+        with parsing(folder / dataset.files[0], f"part of {dataset.name!r}"):
+            found = read_planetoid(folder, dataset.name)
+        (source, target), features, labels, splits = found
     else:
         with archive.open_npz(folder / dataset.files[0]) as arrays:
             adjacency = csr_of(arrays, "adj").tocoo()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,8 +138,10 @@ def check_num_nodes(num_nodes: int) -> None:
         )
 
 
-def check_weights(values: NDArray[np.float64], num_edges: int) -> None:
-    """Edge weights are one an edge, positive and finite."""
+def check_weights(
+    values: NDArray[np.float64], num_edges: int, *, place: Callable[[int], str] | None = None
+) -> None:
+    """Edge weights are one an edge, positive and finite; ``place`` says where an edge stands."""
     if len(values) != num_edges:
         raise InputError(
             f"there must be one weight an edge ({num_edges}), but got {len(values)}; "
@@ -148,6 +151,7 @@ def check_weights(values: NDArray[np.float64], num_edges: int) -> None:
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
         raise InputError(
-            f"edge weights must be positive and finite, but weight {at} is {values[at]}; "
+            "edge weights must be positive and finite, but "
+            f"{'weight ' + str(at) if place is None else 'that of ' + place(at)} is {values[at]}; "
             "drop such edges or shift the weights, or ignore them with weight=None"
         )

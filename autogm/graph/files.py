@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,15 @@ def load_graph(
     "public", "paper" or "none" for a named graph, drawn with ``seed``, and a column of the node
     table for a path.
     """
+    if not isinstance(name, (str, Path)):
+        raise InputError(
+            f"load_graph takes a name or a path, but got {type(name).__name__}; use as_graph"
+        )
     if str(name) in DATASETS:
         if columns:
-            raise InputError(f"{show(columns)} are for paths, but {name!r} is a named graph")
+            raise InputError(
+                f"a named graph takes no {show(columns)}, and {name!r} is one; that is for paths"
+            )
         return load_named(
             str(name),
             root=root,
@@ -57,7 +64,7 @@ def load_graph(
     if not path.exists():
         raise InputError(
             f"{str(name)!r} is neither a file nor a named graph; names are "
-            f"{', '.join(DATASETS)}{suggest(path.name, [*DATASETS, *_neighbours(path)])}"
+            f"{', '.join(DATASETS)}{suggest(path.name.lower(), [*DATASETS, *_neighbours(path)])}"
         )
     if split != "default":
         columns["split"] = split
@@ -70,7 +77,15 @@ def _neighbours(path: Path) -> list[str]:
     return [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
 
 
+_COLUMNS = [*inspect.signature(from_tables).parameters][1:]
+
+
 def _read(path: Path, options: dict[str, Any]) -> Graph:
+    for option in options:
+        if option not in (*_COLUMNS, "labels"):
+            raise InputError(f"load_graph knows no option {option!r}{suggest(option, _COLUMNS)}")
+    if "labels" in options and (path.is_dir() or path.suffix.lower() in (*_TABLES, ".txt")):
+        raise InputError("labels of a table are a column: name it with label=")
     if path.is_dir():
         return _read_folder(path, options)
     ending = path.suffix.lower()
@@ -102,8 +117,8 @@ def _read_folder(path: Path, options: dict[str, Any]) -> Graph:
         found[role] = next((file for file in files if file.is_file()), None)
     if found["edges"] is None:
         raise InputError(
-            f"a folder must hold edges.csv, .tsv or .parquet, but {path.name} holds "
-            f"{show(sorted(p.name for p in path.iterdir()))}"
+            f"a folder must hold edges.csv, .tsv or .parquet, but {path.resolve().name} holds "
+            f"{show(sorted(p.name for p in path.iterdir())) or 'nothing'}"
         )
     return from_tables(found["edges"], options.pop("nodes", found["nodes"]), **options)
 
@@ -125,7 +140,9 @@ def _read_matrix_market(path: Path, options: dict[str, Any]) -> Graph:
     io = optional("scipy.io", extra="search", purpose="reading MatrixMarket")
     with parsing(path, "a MatrixMarket file"):
         matrix = io.mmread(path)
-    return as_graph(sparse.csr_array(matrix), **_for_matrix(path, options))
+    if matrix.dtype.kind == "c":
+        raise InputError(f"edge weights must be real, but {path.name} holds complex numbers")
+    return as_graph(sparse.coo_array(matrix), **_for_matrix(path, options))
 
 
 def _read_npz(path: Path, options: dict[str, Any]) -> Graph:

@@ -23,7 +23,7 @@ from autogm.graph.splits import Splits
 if TYPE_CHECKING:
     from autogm.graph.reader import TableLike
 
-__all__ = ["Graph"]
+__all__ = ["Graph", "require_graph"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -143,11 +143,19 @@ class Graph:
 
     def positions(self, ids: Iterable[object]) -> NDArray[np.int32]:
         """Where the given original ids stand; an id that is not there is an error."""
-        wanted = np.asarray(ids if isinstance(ids, np.ndarray) else list(ids))
+        if not isinstance(ids, np.ndarray):
+            # Ids that are no integers were kept as their text.
+            is_text = self.ids.dtype.kind == "U"
+            ids = np.array([str(i) for i in ids]) if is_text else np.array(list(ids))
+        wanted = ids
         return self._index.require(wanted)
 
-    def subgraph(self, nodes: NDArray[np.integer[Any]]) -> Graph:
-        """The graph on some of the nodes, in the given order; ids, labels and splits follow."""
+    def subgraph(self, nodes: NDArray[Any]) -> Graph:
+        """The graph on some of the nodes, in the given order; ids, labels and splits follow.
+
+        Splits of which one would be empty are left out.
+        """
+        nodes = np.flatnonzero(nodes) if nodes.dtype == bool else nodes
         new = np.full(self.num_nodes, -1, dtype=np.int32)
         new[nodes] = np.arange(len(nodes), dtype=np.int32)
         matrix = sparse.csr_array(
@@ -196,6 +204,14 @@ class Graph:
             parts.append(f"{len(self.classes)} classes")
         name = "" if self.name == "graph" else f"{self.name}: "
         return f"Graph({name}{', '.join(parts)})"
+
+
+def require_graph(graph: object) -> None:
+    """For functions whose argument is easily taken for somebody else's graph."""
+    if not isinstance(graph, Graph):
+        raise InputError(
+            f"a Graph is needed, but got {type(graph).__name__}; use as_graph or load_graph first"
+        )
 
 
 def _check_rows(rows: Rows, *, directed: bool) -> None:
@@ -248,6 +264,10 @@ def _check_features(features: Features | None, names: Sequence[str] | None, num_
     values = features.data if sparse.issparse(features) else features
     if not np.isfinite(values).all():
         raise InputError(_where_not_finite(features, names))
+    if features.dtype != np.float32:
+        raise InputError(
+            f"features must be float32, but they are {features.dtype}; as_graph converts them"
+        )
 
 
 def _where_not_finite(features: Features, names: Sequence[str] | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autogm.errors import InputError, show
+from autogm.errors import InputError, optional, show
 
 __all__ = ["IdIndex", "number", "stable_keys"]
 
@@ -26,7 +26,7 @@ class IdIndex:
         self._is_range = is_integer and np.array_equal(ids, np.arange(len(ids)))
         if self._is_range:
             return
-        if is_integer and _is_dense(ids, entries=len(ids)):
+        if is_integer and _is_dense(ids, entries=4 * len(ids)):
             self._table = np.full(int(ids.max()) + 1, -1, dtype=np.int32)
             self._table[ids] = np.arange(len(ids), dtype=np.int32)
         elif not self._ascends:
@@ -73,24 +73,42 @@ class IdIndex:
         return [positions for positions, _ in found]
 
 
-def number(
-    source: NDArray[np.integer[Any]], target: NDArray[np.integer[Any]]
-) -> tuple[Positions, Positions, NDArray[np.int64]]:
-    """Positions for the integer ids at both ends of some edges, and those ids, ascending."""
-    ends = (source, target)
-    if len(source) == 0:
-        return source.astype(np.int32), target.astype(np.int32), np.empty(0, np.int64)
-    if all(_is_dense(end, entries=2 * len(source)) for end in ends):
+def number(ends: list[NDArray[Any]]) -> NDArray[np.int64]:
+    """Replace the integer ids at the ends of edges by positions; return the ids, ascending.
+
+    The list is changed in place and one end after the other, so that both forms of an end are held
+    for one of them at a time.
+    """
+    if len(ends[0]) == 0:
+        ids = np.empty(0, np.int64)
+    elif all(_is_dense(end, entries=len(end)) for end in ends):
         present = np.zeros(max(int(end.max()) for end in ends) + 1, dtype=bool)
         for end in ends:
             present[end] = True
         ids = np.flatnonzero(present).astype(np.int64)
-        if len(ids) == len(present):
-            return source.astype(np.int32, copy=False), target.astype(np.int32, copy=False), ids
-        position = np.cumsum(present, dtype=np.int32) - np.int32(1)
-        return position[source], position[target], ids
-    ids = np.union1d(np.unique(source), np.unique(target)).astype(np.int64)
-    return *(np.searchsorted(ids, end).astype(np.int32) for end in ends), ids  # type: ignore[return-value]
+        if len(ids) < len(present):
+            position = np.cumsum(present, dtype=np.int32) - np.int32(1)
+            for i, end in enumerate(ends):
+                ends[i] = position[end]
+    else:
+        return _number_sparse(ends)
+    for i, end in enumerate(ends):
+        ends[i] = end.astype(np.int32, copy=False)
+    return ids
+
+
+def _number_sparse(ends: list[NDArray[Any]]) -> NDArray[np.int64]:
+    """With PyArrow's hash tables: a fifth of the time of sorting and binary search."""
+    arrow = optional("pyarrow", extra="search", purpose="numbering ids")
+    compute = optional("pyarrow.compute", extra="search", purpose="numbering ids")
+    columns = [arrow.array(end.astype(np.int64, copy=False)) for end in ends]
+    distinct = arrow.chunked_array(columns).unique()
+    distinct = distinct.take(compute.sort_indices(distinct))
+    ends.clear()
+    while columns:
+        ends.append(compute.index_in(columns.pop(0), value_set=distinct).to_numpy())
+    arrow.default_memory_pool().release_unused()
+    return np.array(distinct.to_numpy(), dtype=np.int64)
 
 
 def stable_keys(ids: NDArray[Any]) -> NDArray[np.uint64]:
@@ -115,7 +133,7 @@ def stable_keys(ids: NDArray[Any]) -> NDArray[np.uint64]:
 
 def _is_dense(ids: NDArray[Any], *, entries: int) -> bool:
     """Whether a table with one place for each number up to the largest id is worth its memory."""
-    return len(ids) > 0 and int(ids.min()) >= 0 and int(ids.max()) < 4 * entries + 1024
+    return len(ids) > 0 and int(ids.min()) >= 0 and int(ids.max()) < entries + 1024
 
 
 def _as_kind_of(ids: NDArray[Any], wanted: NDArray[Any]) -> NDArray[Any]:

@@ -18,9 +18,9 @@ Labels = tuple[NDArray[Any], tuple[Any, ...]]
 def encode(values: Sequence[Any] | NDArray[Any], *, column: str = "labels") -> Labels:
     """Codes and class names, classes ascending.
 
-    None, NaN and the empty text are unlabelled; among integers -1 is too. Fractional numbers are
-    regression targets and come back as they are, with no classes. An n x L array holds one 0/1
-    column a label.
+    None, NaN, the empty text and marks like NA are unlabelled; among integers -1 is too.
+    Fractional numbers are regression targets and come back as they are, with no classes. An n x L
+    array holds one 0/1 column a label.
 
     >>> encode(["b", None, "a"])
     (array([ 1, -1,  0]), ('a', 'b'))
@@ -69,6 +69,8 @@ def _is_nothing(array: NDArray[Any]) -> NDArray[np.bool_]:
     """None and NaN."""
     if array.dtype.kind == "f":
         return np.asarray(np.isnan(array), dtype=bool)
+    if array.dtype.kind in "mM":
+        return np.asarray(np.isnat(array), dtype=bool)
     if array.dtype.kind == "O":
         return np.array([_is_missing(value) for value in array.tolist()], dtype=bool)
     return np.zeros(len(array), dtype=bool)
@@ -92,11 +94,11 @@ def _alike(present: NDArray[Any]) -> NDArray[Any]:
 
 
 def _is_unlabelled(present: NDArray[Any]) -> NDArray[np.bool_]:
-    """-1 among integers, the empty text."""
+    """-1 among integers; among texts, what tables write where there is no value."""
     if present.dtype.kind in "iu":
         return np.asarray(present == -1, dtype=bool)
     if present.dtype.kind in "US":
-        return np.asarray(present == "", dtype=bool)
+        return np.isin(present, ["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null"])
     return np.zeros(len(present), dtype=bool)
 
 

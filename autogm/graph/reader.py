@@ -6,6 +6,7 @@ Knows how a person would find a row, so that an error can name file, line and co
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -33,6 +34,8 @@ __all__ = [
 TableLike = Any
 """A path, a mapping of columns, or an object with ``__arrow_c_stream__``."""
 
+_NOTHING = ["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null"]
+"""What a cell without a value says."""
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 
 
@@ -50,6 +53,8 @@ class TableReader:
             else:
                 self._dialect = _Dialect.of(path)
                 self.names = list(self._dialect.names)
+                if role == "edges":
+                    self._dialect.require_header(path)
         else:
             self.what, self.title = f"the {role} table", "graph"
             self._data = _as_arrow(table, role)
@@ -89,7 +94,7 @@ class TableReader:
     def batches(self, columns: list[str], types: Mapping[str, Any]) -> Iterator[Any]:
         """Record batches of some columns, a few megabytes at a time, texts as plain text."""
         for batch in self._raw_batches(columns, types):
-            plain = [_plain_text(column) for column in batch.columns]
+            plain = [_plain_text(column, trim=self.is_text) for column in batch.columns]
             yield arrow().RecordBatch.from_arrays(plain, names=columns)
 
     def read(self, *, text: Iterable[str] = ()) -> Any:
@@ -97,16 +102,26 @@ class TableReader:
 
         Columns named in ``text`` are read as they are written.
         """
-        as_written = dict.fromkeys(text, arrow().string())
-        try:
-            batches = list(self.batches(self.names, as_written))
-        except arrow().ArrowInvalid:
-            # A type was guessed from the first rows and a later cell broke it.
-            everything = dict.fromkeys(self.names, arrow().string())
-            batches = list(self.batches(self.names, everything))
+        types = dict.fromkeys(text, arrow().string())
+        guessed: list[str] = []
+        while True:
+            try:
+                batches = list(self.batches(self.names, types))
+                break
+            except arrow().ArrowInvalid as error:
+                # A type was guessed from the first rows of a column, and a later cell broke it.
+                broken = re.search(r"CSV column #(\d+)", str(error))
+                if broken is None or self.names[int(broken[1])] in types:
+                    raise
+                guessed.append(self.names[int(broken[1])])
+                types[guessed[-1]] = arrow().string()
         if not sum(batch.num_rows for batch in batches):
             raise self.no_rows()
-        return arrow().Table.from_batches(batches).combine_chunks()
+        table = arrow().Table.from_batches(batches).combine_chunks()
+        for name in guessed:
+            at = self.names.index(name)
+            table = table.set_column(at, name, _numbers_if_all_are(table.column(name)))
+        return table
 
     def no_rows(self) -> InputError:
         return InputError(f"{self.what} has a header but no rows; add at least one row")
@@ -167,6 +182,8 @@ class _Dialect:
     filled_lines_before_data: int
     padded: frozenset[str] = frozenset()
     """Columns with a number like 007 near the top: text, or the zeros would be lost."""
+    first_ids: frozenset[str] = frozenset()
+    """What stands in the first two columns near the top."""
 
     @classmethod
     def of(cls, path: Path) -> _Dialect:
@@ -180,26 +197,46 @@ class _Dialect:
                     break
                 before += 1
                 filled += bool(line.strip())
-            sample = [line, *islice(file, 1000)]
+            said = re.fullmatch(r"sep=(.)\s*", line)  # how Excel says its delimiter
+            if said:
+                before, filled, line = before + 1, filled + 1, next(file, "")
+            sample = [line, *islice(file, 20_000)]
         if not line.strip() or line.startswith("#"):
             raise InputError(f"{path.name} holds no edges; add a line for each")
         line = line.rstrip("\r\n")
-        delimiter = max("\t ," if is_plain_list else ",;\t|", key=line.count)
+        if path.suffix.lower() == ".tsv":
+            marks = "\t"
+        else:
+            marks = said[1] if said else "\t ," if is_plain_list else ",;\t|"
+        delimiter = max(marks, key=line.count)
         if delimiter == " " and "  " in line:
             raise InputError(
                 f"columns of {path.name} must be separated by one space or a tab, but there are "
                 "several spaces; squeeze them"
             )
         rows = list(csv.reader(sample, delimiter=delimiter))
-        has_header = not is_plain_list and not all(map(_is_number, rows[0][:2]))
+        has_header = not all(map(_is_number, rows[0][:2]))
+        if is_plain_list:  # names of columns are rare there, and stand above numbers
+            has_header &= len(rows) > 1 and all(map(_is_number, rows[1][:2]))
         if has_header:
             names = tuple(cell.strip() for cell in rows[0])
         else:
             unnamed = (f"column{i}" for i in range(3, len(rows[0]) + 1))
             names = ("source", "target", *unnamed)[: len(rows[0])]
-        cells = ((n, c) for row in rows[has_header:] for n, c in zip(names, row, strict=False))
+        data = rows[has_header:]
+        cells = ((n, c) for row in data for n, c in zip(names, row, strict=False))
         padded = frozenset(n for n, c in cells if c[:1] == "0" and c.isdigit() and len(c) > 1)
-        return cls(delimiter, names, before + has_header, filled + has_header, padded)
+        first_ids = frozenset(cell.strip() for row in data for cell in row[:2])
+        return cls(delimiter, names, before + has_header, filled + has_header, padded, first_ids)
+
+    def require_header(self, path: Path) -> None:
+        """A name that stands among the ids too is an id, and the first line an edge."""
+        twice = [name for name in self.names[:2] if name in self.first_ids]
+        if twice:
+            raise InputError(
+                f"the first line of {path.name} must name its columns, but {twice[0]!r} stands "
+                "among the ids too; add a line like source,target"
+            )
 
 
 def looks_numeric(column: Any, name: str, reader: TableReader) -> bool:
@@ -208,6 +245,8 @@ def looks_numeric(column: Any, name: str, reader: TableReader) -> bool:
     Text of which most cells are numbers is a numeric column with a mistake in it: an error, since
     leaving such a column out without a word would cost accuracy unseen.
     """
+    if reader.is_padded(name):
+        return False
     if not _is_text(column):
         types = arrow().types
         numeric = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
@@ -245,10 +284,10 @@ def as_float64(
     bad = ~np.isfinite(values)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        cell = "an empty cell" if np.isnan(values[row]) else values[row]
+        cell = "an empty cell or a mark like NA" if np.isnan(values[row]) else values[row]
         raise InputError(
             f"column {name!r} must hold finite numbers, but {reader.place(first_row + row)} has "
-            f"{cell}; fill or drop such rows"
+            f"{cell}; fill it, drop the row, or choose other columns"
         )
     return values
 
@@ -282,7 +321,10 @@ def require_ids(column: Any, name: str, reader: TableReader, *, first_row: int =
 
 
 def as_text(column: Any) -> Any:
-    return column.cast(arrow().string())
+    try:
+        return column.cast(arrow().string())
+    except arrow().ArrowNotImplementedError:
+        raise InputError(f"ids must be numbers or text, but a column holds {column.type}") from None
 
 
 def as_numpy(column: Any) -> NDArray[Any]:
@@ -296,13 +338,25 @@ def _is_text(column: Any) -> bool:
     return bool(arrow().types.is_string(column.type))
 
 
-def _plain_text(column: Any) -> Any:
-    """Categories by their values, every kind of text as one."""
+def _plain_text(column: Any, *, trim: bool = False) -> Any:
+    """Categories by their values, every kind of text as one, spaces around written cells gone."""
     types = arrow().types
     if types.is_dictionary(column.type):
         return _plain_text(column.dictionary).take(column.indices)
     if types.is_large_string(column.type) or types.is_string_view(column.type):
         column = column.cast(arrow().string())
+    return compute().utf8_trim_whitespace(column) if trim and _is_text(column) else column
+
+
+def _numbers_if_all_are(column: Any) -> Any:
+    """Text as integers or floats where every cell that says something is one."""
+    said = compute().if_else(compute().is_in(column, arrow().array(_NOTHING)), None, column)
+    for pattern, kind in (
+        (r"^[-+]?(0|[1-9]\d{0,17})$", arrow().int64()),
+        (_NUMBER, arrow().float64()),
+    ):
+        if compute().all(compute().match_substring_regex(said, pattern)).as_py():
+            return said.cast(kind)
     return column
 
 
@@ -327,17 +381,18 @@ def _as_arrow(table: TableLike, role: str) -> Any:
         # Some versions of pandas send the index along.
         index = [name for name in data.column_names if name.startswith("__index_level_")]
         return data.drop_columns(index) if index else data
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"the {role} table cannot be read: {error}") from None
 
 
 def _is_parquet(path: Path) -> bool:
     """By the file's name; a file that is not what its name says is an error."""
-    if not path.is_file():
-        siblings: Iterable[Path] = path.parent.iterdir() if path.parent.is_dir() else ()
-        raise InputError(
-            f"there is no file {str(path)!r}{suggest(path.name, [p.name for p in siblings])}"
-        )
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} must be a file, but it is a folder; name the table in it")
+    if not path.exists():
+        siblings = path.parent.iterdir() if path.parent.is_dir() else ()
+        others = [other.name for other in siblings if other.name != path.name]
+        raise InputError(f"there is no file {str(path)!r}{suggest(path.name, others)}")
     return path.suffix.lower() in (".parquet", ".pq")
 
 
@@ -358,6 +413,8 @@ def _check_text(path: Path) -> None:
         start = file.read(4096)
     if not start:
         raise InputError(f"{path.name} is empty; it needs a row for each edge or node")
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError(f"{path.name} must be UTF-8, but it is UTF-16; save it as CSV UTF-8")
     if b"\0" in start or start[:4] == b"PAR1":
         raise InputError(
             f"{path.name} is not a text table (it holds binary data); rename it after what it is"

@@ -118,8 +118,14 @@ class Splits(NamedTuple):
 
     @classmethod
     def named(cls, column: Sequence[object]) -> Splits:
-        """From one word a node: train, val (or valid, validation) or test; others are unused."""
-        words = np.array([str(word).strip().lower() for word in column])
+        """From one word a node: train, val (or valid, validation), test, or nothing: unused."""
+        words = np.array(["" if word is None else str(word).strip().lower() for word in column])
+        known = ["train", "val", "valid", "validation", "test", "", "none", "nan", "unused"]
+        strange = np.unique(words[~np.isin(words, known)])
+        if len(strange):
+            raise InputError(
+                f"a split column must say train, val, test or nothing, but says {show(strange)}"
+            )
         val = np.isin(words, ["val", "valid", "validation"])
         return cls.given(words == "train", val, words == "test", num_nodes=len(words))
 
@@ -140,10 +146,10 @@ class Splits(NamedTuple):
                 "a node trains, selects or judges"
             )
 
-    def subset(self, new: NDArray[np.int32], num_nodes: int) -> Splits:
-        """The same splits after nodes moved to ``new`` positions (-1: gone)."""
-        moved = (new[part] for part in self)
-        return Splits.given(*(part[part >= 0] for part in moved), num_nodes=num_nodes)
+    def subset(self, new: NDArray[np.int32], num_nodes: int) -> Splits | None:
+        """The splits after nodes moved to ``new`` positions (-1: gone); None if one is empty."""
+        kept = [moved[moved >= 0] for moved in (new[part] for part in self)]
+        return Splits.given(*kept, num_nodes=num_nodes) if all(map(len, kept)) else None
 
     def __repr__(self) -> str:
         return f"Splits(train={len(self.train)}, val={len(self.val)}, test={len(self.test)})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,11 @@ from autogm.graph.splits import Splits
 __all__ = ["from_tables"]
 
 _ENDS = (("source", "target"), ("from", "to"), ("src", "dst"))
+
+
+def _named(reader: TableReader, name: str) -> str | None:
+    """The column that a convention names, in whatever case it is written."""
+    return next((column for column in reader.names if column.lower() == name), None)
 
 
 def from_tables(
@@ -66,6 +71,10 @@ def from_tables(
     >>> g.labels, g.classes
     (array([ 0,  1,  0, -1]), ('x', 'y'))
     """
+    if features is not None and not _are_names(features):
+        raise InputError(
+            f"features must be a list of column names like ['age'], but got {features!r}"
+        )
     edge_reader = TableReader(edges, role="edges")
     columns = _EdgeColumns.choose(edge_reader, source, target, weight, time)
     fields: dict[str, Any] = {}
@@ -90,6 +99,10 @@ def from_tables(
     return Graph(rows=rows, times=times, directed=directed, name=edge_reader.title, **fields)
 
 
+def _are_names(features: Any) -> bool:
+    return isinstance(features, (list, tuple)) and all(isinstance(name, str) for name in features)
+
+
 @dataclass(frozen=True)
 class _EdgeColumns:
     source: str
@@ -112,15 +125,15 @@ class _EdgeColumns:
                 f"{reader.what} must have a source and a target column, but has only "
                 f"{show(names)}; is the delimiter a comma, a semicolon or a tab?"
             )
-        pair = next((pair for pair in _ENDS if set(pair) <= set(names)), (names[0], names[1]))
-        if weight == "weight" and weight not in names:
-            weight = None
+        known = ((_named(reader, first), _named(reader, second)) for first, second in _ENDS)
+        pair = next((pair for pair in known if None not in pair), (names[0], names[1]))
+        if weight == "weight":
+            weight = _named(reader, weight)
+        if source is not None and source == target:
+            raise InputError(f"source and target must be two columns, but both are {source!r}")
         # Where one end is chosen, the other is the first of the pair that is left.
-        first = source or next(name for name in (*pair, *names) if name != target)
-        second = target or next(name for name in (*pair, *names) if name != first)
-        if source is None and target is None:
-            first, second = pair
-        chosen = cls(first, second, weight, time)
+        left = [name for name in (*pair, *names) if name not in (None, source, target)]
+        chosen = cls(source or left.pop(0), target or left.pop(0), weight, time)
         for name in chosen.names:
             reader.require(name)
         return chosen
@@ -158,7 +171,7 @@ class _Column:
 
     def take(self) -> NDArray[Any]:
         """The numbers; the column keeps none."""
-        buffer, self._buffer = self._buffer, self._buffer[:0]
+        buffer, self._buffer = self._buffer, np.empty(0, self._buffer.dtype)
         buffer.resize(self._size, refcheck=False)
         return buffer
 
@@ -172,6 +185,7 @@ class _Edges:
     ends: tuple[Any, Any]
     """Two `_Column`s, or two lists of Arrow text."""
     carried: dict[str, _Column]
+    place: Callable[[int], str]
     num_edges: int = 0
 
     @classmethod
@@ -188,7 +202,7 @@ class _Edges:
     def _read(cls, reader: TableReader, columns: _EdgeColumns, *, as_text: bool) -> _Edges:
         ends: tuple[Any, Any] = ([], []) if as_text else (_Column(), _Column())
         carried = {name: _Column(np.float64) for name in columns.carried}
-        edges = cls(columns, as_text, ends, carried)
+        edges = cls(columns, as_text, ends, carried, reader.place)
         types = (
             dict.fromkeys(columns.names, arrow().string())
             if as_text
@@ -222,14 +236,15 @@ class _Edges:
                 position = IdIndex(known).require(distinct, owner=owner)
                 source, target = position[source], position[target]
         else:
-            source, target = (column.take() for column in self.ends)
+            ends = [column.take() for column in self.ends]
             if known is None:
-                source, target, known = number(source, target)
+                known = number(ends)
             else:
-                source, target = IdIndex(known).require_each(source, target, owner=owner)
+                ends = IdIndex(known).require_each(*ends, owner=owner)
+            source, target = ends
         weights, times = (self._carried(name) for name in (self.columns.weight, self.columns.time))
         if weights is not None:
-            check_weights(weights, self.num_edges)
+            check_weights(weights, self.num_edges, place=self.place)
         return EdgeList(source, target, weights=weights, times=times), known
 
     def _carried(self, name: str | None) -> NDArray[np.float64] | None:
@@ -267,7 +282,8 @@ def _node_fields(
     split: str | None,
 ) -> dict[str, Any]:
     """The fields of a graph that a node table fills."""
-    id = reader.require(id) if id is not None else "id" if "id" in reader.names else reader.names[0]
+    id = reader.require(id) if id is not None else _named(reader, "id") or reader.names[0]
+    name_column = _named(reader, "name")
     for name in (label, split, *(features or ())):
         if name is not None:
             reader.require(name)
@@ -277,7 +293,8 @@ def _node_fields(
     if ids.dtype.kind not in "iu" and reader.is_text:
         table = reader.read(text=[id])  # "10:30" is no time of day here
         ids = as_ids(table.column(id))
-    fields: dict[str, Any] = {"ids": ids if ids.dtype.kind in "iu" else ids.astype(str)}
+    # A copy: Arrow shares memory with the dataframe it came from.
+    fields: dict[str, Any] = {"ids": ids.copy() if ids.dtype.kind in "iu" else ids.astype(str)}
     used = [id]
     if label is not None:
         used.append(label)
@@ -286,9 +303,9 @@ def _node_fields(
     if split is not None:
         used.append(split)
         fields["splits"] = Splits.named(as_numpy(table.column(split)).tolist())
-    if "name" in reader.names and "name" not in (*used, *(features or ())):
-        used.append("name")
-        fields["names"] = as_numpy(as_text(table.column("name")).fill_null("")).astype(str)
+    if name_column is not None and name_column not in (*used, *(features or ())):
+        used.append(name_column)
+        fields["names"] = as_numpy(as_text(table.column(name_column)).fill_null("")).astype(str)
     if features is None:
         others = (name for name in reader.names if name not in used)
         features = [name for name in others if looks_numeric(table.column(name), name, reader)]

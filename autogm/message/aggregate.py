@@ -11,7 +11,7 @@ from scipy import sparse
 
 from autogm.algorithm import Algorithm
 from autogm.errors import InputError
-from autogm.graph import Graph, Rows
+from autogm.graph import Graph, Rows, require_graph
 from autogm.message.sample import INFERENCE, neighbours, sample, step_key
 
 __all__ = ["aggregate", "embed", "layer"]
@@ -54,7 +54,7 @@ def embed(
     weights: Sequence[ArrayLike],
     *,
     seed: int = 0,
-    initial: ArrayLike | None = None,
+    initial: Any = None,
     direction: str = "in",
     readout: str = "last",
     oversample: bool = False,
@@ -74,13 +74,23 @@ def embed(
            [1.5],
            [0. ]], dtype=float32)
     """
+    require_graph(graph)
+    if not isinstance(algorithm, Algorithm):
+        raise InputError(f"an Algorithm is needed, but got {algorithm!r}; try Algorithm.gcn()")
     _check_choice("direction", direction, ("in", "out"))
     _check_choice("readout", readout, ("last", "sum"))
-    x = graph.features if initial is None else np.asarray(initial)
+    x = graph.features if initial is None else initial
+    if x is not None and not sparse.issparse(x):
+        x = np.asarray(x)
     if x is None:
         raise InputError(
             "Algorithm 1 starts from node features, but the graph has none; give initial="
         )
+    if x.ndim != 2 or x.shape[0] != graph.num_nodes:
+        raise InputError(
+            f"initial must have one row a node ({graph.num_nodes}), but its shape is {x.shape}"
+        )
+    x = x.astype(np.result_type(x.dtype, np.float32))
     matrices = _check_weights(algorithm, weights, int(x.shape[1]), x.dtype)
     rows = neighbours(graph, direction)
     total: Any = 0
@@ -102,7 +112,10 @@ def embed(
 def _check_weights(
     algorithm: Algorithm, weights: Sequence[ArrayLike], d0: int, dtype: Any
 ) -> list[NDArray[Any]]:
-    matrices = [np.asarray(weight, dtype=dtype) for weight in weights]
+    matrices = [
+        np.asarray(weight.detach() if hasattr(weight, "detach") else weight, dtype=dtype)
+        for weight in weights or ()
+    ]
     d, k = algorithm.d, algorithm.k
     expected = [(d0, d), *[(d, d)] * (k - 1)][:k]
     shapes = [matrix.shape for matrix in matrices]

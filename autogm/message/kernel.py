@@ -22,7 +22,11 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     No fast-math: sums keep the order of their row, the same on every machine and for any number
     of threads, and on rows of graph length the gathers it makes are slower than plain loads.
     """
-    return cast("Callable[..., Any]", numba.njit(cache=True, nogil=True)(function))
+    try:
+        kernel = numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # no folder to keep machine code in: compile in every process
+        kernel = numba.njit(nogil=True)(function)
+    return cast("Callable[..., Any]", kernel)
 
 
 def num_threads() -> int:
@@ -35,6 +39,11 @@ def num_threads() -> int:
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="autogm")
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked child inherits the pool without its threads.
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def chunks(indptr: NDArray[np.int64], *, smallest: int = 1 << 16, most: int = 32) -> list[slice]:

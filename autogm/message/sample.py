@@ -16,6 +16,8 @@ others matters.
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,18 +45,22 @@ def neighbours(graph: Graph, direction: str = "in") -> Rows:
     keys = graph.stable_keys
     if np.all(keys[1:] > keys[:-1]):
         return rows
-    rank = np.empty(len(keys), dtype=np.int64)
-    rank[np.argsort(keys, kind="stable")] = np.arange(len(keys))
-    order = np.lexsort((rank[rows.indices], rows.row_of_entry))
+    rank = np.empty(len(keys), dtype=np.int32)
+    rank[np.argsort(keys, kind="stable")] = np.arange(len(keys), dtype=np.int32)
+    # Sorted by rank, the numbers of the entries are the order of the entries.
+    ranked = Rows(rows.indptr, rank[rows.indices], np.arange(len(rows.indices), dtype=np.float64))
+    by_rank = ranked.to_scipy()
+    by_rank.sort_indices()
+    order = by_rank.data.astype(np.int64)
     values = None if rows.values is None else rows.values[order]
     return Rows(rows.indptr, rows.indices[order], values)
 
 
 def step_key(sample_seed: int, step: int, epoch: int = INFERENCE) -> int:
     """The key of one message-passing step; steps count from 1."""
-    key = _mix_int(sample_seed)
+    key = _mix_int(operator.index(sample_seed))
     for part in (epoch, step):
-        key = _mix_int(key + part)
+        key = _mix_int(key + operator.index(part))
     return key
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from autogm.algorithm import Algorithm
 from autogm.errors import InputError
-from autogm.graph import Graph
+from autogm.graph import Graph, require_graph
 from autogm.message.sample import neighbours, sample, step_key
 from autogm.message.walk import spread, stationary
 
@@ -33,6 +33,7 @@ def pagerank(graph: Graph, *, damping: float = 0.85, tol: float = 1e-10) -> Scor
     >>> pagerank(as_graph([("a", "b"), ("c", "b")])).round(3)
     array([0.213, 0.574, 0.213])
     """
+    require_graph(graph)
     return _walk(graph, uniform(graph.num_nodes), damping, tol)
 
 
@@ -86,6 +87,7 @@ def pixie(
     paper's X_k). Draws are keyed by ``seed`` and the nodes' ids. Without weights the mean over
     seeds is the walk over all neighbours; with them, draws stay uniform, and it is near.
     """
+    require_graph(graph)
     algorithm = Algorithm.pixie(k=steps, budget=budget)
     if readout not in ("sum", "last"):
         raise InputError(f"readout must be 'sum' or 'last', but got {readout!r}")
@@ -112,16 +114,16 @@ def uniform(num_nodes: int) -> Scores:
 
 def on_seeds(graph: Graph, seeds: Seeds, *, normalize: bool = True) -> Scores:
     """Initial statistics of PPR, RWR (summing to one) and Pixie: weights on seeds, else 0."""
+    require_graph(graph)
     if isinstance(seeds, (str, bytes)) or not isinstance(seeds, Iterable):
         seeds = [seeds]
     ids = list(seeds)
     if not ids:
         raise InputError("at least one seed is needed, but got none; name a node to start from")
-    weights = [float(weight) for weight in seeds.values()] if isinstance(seeds, Mapping) else None
-    weights = [1.0] * len(ids) if weights is None else weights
+    weights = list(seeds.values()) if isinstance(seeds, Mapping) else [1.0] * len(ids)
     for node, weight in zip(ids, weights, strict=True):
-        if not 0 < weight < np.inf:
-            raise InputError(f"seed weights must be positive, but seed {node!r} has {weight:g}")
+        if not isinstance(weight, (int, float, np.number)) or not 0 < weight < np.inf:
+            raise InputError(f"seed weights must be positive, but seed {node!r} has {weight}")
     scores = np.zeros(graph.num_nodes)
     np.add.at(scores, graph.positions(ids), weights)
     return scores / scores.sum() if normalize else scores

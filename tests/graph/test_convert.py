@@ -277,7 +277,8 @@ def test_the_given_matrix_stays_writable():
 
 def test_splits_may_be_given():
     splits = Splits.given([0], [1], [2], num_nodes=3)
-    assert as_graph(PATH, splits=splits).splits is splits
+    found = as_graph(PATH, splits=splits).splits
+    assert [part.tolist() for part in found] == [part.tolist() for part in splits]
 
 
 def test_tables_take_values_and_names():
@@ -462,3 +463,63 @@ def test_options_of_tables_are_refused_elsewhere(options):
 def test_duplicates_of_a_binary_matrix_collapse():
     matrix = sparse.coo_array((np.ones(3), ([0, 0, 1], [1, 1, 2])), shape=(3, 3))
     assert not as_graph(matrix).weighted
+
+
+def test_a_list_of_triples_holds_weights():
+    graph = as_graph([(0, 1, 5), (1, 2, 6.5), (2, 0, 7)])
+    assert (graph.num_edges, sorted(graph.rows.values.tolist())) == (3, [5, 6.5, 7])
+
+
+@pytest.mark.parametrize("triple", [("b", "c", "x"), ("b", "c", {"weight": 2}), ("b", "c")])
+def test_the_third_of_a_triple_must_be_a_weight(triple):
+    with pytest.raises(InputError, match=r"\(u, v, weight\) throughout with numbers"):
+        as_graph([("a", "b", 1.0), triple])
+
+
+def test_ids_that_are_taken_for_positions_are_named():
+    with pytest.raises(InputError, match=r"positions .* but 1 edges reach 300,000,000"):
+        as_graph([(300_000_000, 5)])
+
+
+def test_num_nodes_is_for_positions():
+    with pytest.raises(InputError, match="num_nodes counts the positions of an edge array"):
+        as_graph({"source": [0], "target": [1]}, num_nodes=6)
+
+
+def test_a_tensor_of_two_edges_is_an_edge_index():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(InputError, match="2 x 2 array may be two edges or a matrix"):
+        as_graph(torch.tensor([[0, 0], [1, 2]]))
+
+
+def test_a_series_of_labels_follows_its_index():
+    labels = pd.Series(["x", "y", "z"], index=["c", "b", "a"])
+    graph = as_graph(PATH, labels=labels)
+    found = {node: graph.classes[code] for node, code in zip(graph.ids, graph.labels, strict=True)}
+    assert found == {"a": "z", "b": "y", "c": "x"}
+
+
+def test_weights_that_differ_by_rounding_are_symmetric():
+    graph = as_graph(sparse.csr_array([[0, 0.3], [0.1 + 0.2, 0]]), directed=False)
+    np.testing.assert_allclose(graph.rows.values, 0.3)
+
+
+@pytest.mark.parametrize("y", [[1], [2, 2, 2]])
+def test_pyg_labels_that_tell_no_nodes_apart_are_left_out(y):
+    assert as_graph(pyg(y=y)).labels is None
+
+
+def test_splits_are_not_shared_with_the_caller():
+    mine = Splits.given([0], [1], [2], num_nodes=3)
+    as_graph(PATH, splits=mine)
+    assert mine.train.flags.writeable
+
+
+def test_one_label_is_not_enough():
+    with pytest.raises(InputError, match=r"one label a node \(3\), but got one value"):
+        as_graph(PATH, labels=5)
+
+
+def test_missing_dates_are_unlabelled():
+    labels = np.array(["2020-01-01", "NaT", "2021-01-01"], dtype="datetime64[D]")
+    assert as_graph(PATH, labels=labels).labels.tolist() == [0, -1, 1]

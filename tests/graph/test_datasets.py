@@ -327,7 +327,7 @@ def test_what_cannot_be_downloaded_says_where_to_put_it(tmp_path):
 
 
 def test_columns_are_not_for_named_graphs():
-    with pytest.raises(InputError, match="'label' are for paths, but 'cora' is a named graph"):
+    with pytest.raises(InputError, match="a named graph takes no 'label', and 'cora' is one"):
         load_graph("cora", label="topic")
 
 

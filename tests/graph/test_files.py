@@ -247,7 +247,8 @@ def test_a_folder_without_edges_says_what_it_holds(write):
 @pytest.mark.parametrize("way", [as_matrix_market, as_own_npz, as_graphml])
 def test_columns_are_refused_where_there_are_none(tmp_path, way, options):
     name = next(iter(options))
-    with pytest.raises(InputError, match=f"'{name}' name columns of tables, but friends"):
+    expected = f"('{name}' name columns of tables, but friends|knows no option '{name}')"
+    with pytest.raises(InputError, match=expected):
         load_graph(way(tmp_path, True), **options)
 
 
@@ -300,3 +301,26 @@ def test_without_its_library_graphml_says_what_to_install(tmp_path, without):
     without("networkx")
     with pytest.raises(MissingExtra, match=r"reading GraphML needs networkx, .*'autogm\[search\]'"):
         load_graph(path)
+
+
+def test_an_unknown_option_comes_with_a_suggestion(tmp_path):
+    with pytest.raises(InputError, match=r"no option 'lable'; did you mean 'label'\?"):
+        load_graph(as_csv(tmp_path, True), lable="team")
+
+
+def test_what_is_no_path_is_named():
+    with pytest.raises(InputError, match="a name or a path, but got dict; use as_graph"):
+        load_graph({})
+
+
+@pytest.mark.parametrize("name", ["g.csv", "nowhere/g.npz"])
+def test_a_graph_is_saved_where_it_can_be_read(tmp_path, name):
+    graph = load_graph(as_csv(tmp_path, True))
+    with pytest.raises(InputError, match=r"saved as \.npz into a folder that exists"):
+        graph.save(tmp_path / name)
+
+
+def test_complex_weights_are_named(write):
+    banner = "%%MatrixMarket matrix coordinate complex general\n"
+    with pytest.raises(InputError, match=r"real, but g\.mtx holds complex numbers"):
+        load_graph(write("g.mtx", f"{banner}2 2 1\n1 2 1.0 2.0\n"))

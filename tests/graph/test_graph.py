@@ -302,9 +302,14 @@ def test_splits_follow_into_a_subgraph():
     assert [part.tolist() for part in moved] == [[1], [2], [0]]
 
 
-def test_a_split_that_a_subgraph_loses_is_an_error():
-    with pytest.raises(InputError, match="the train split is empty"):
-        full().subgraph(np.array([1, 2]))
+def test_a_subgraph_without_a_node_of_some_split_has_no_splits():
+    assert full().subgraph(np.array([1, 2])).splits is None
+
+
+def test_a_subgraph_takes_a_mask():
+    assert (
+        full().subgraph(np.array([True, False, True])).ids.tolist() == full().ids[[0, 2]].tolist()
+    )
 
 
 def test_the_whole_in_its_own_order_is_the_same_graph():

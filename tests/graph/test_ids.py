@@ -59,7 +59,8 @@ def test_small_numbers_follow_the_ascending_ids(pairs):
 
 
 def check_number(pairs):
-    *positions, ids = number(*pairs.T)
+    positions = list(pairs.T)
+    ids = number(positions)
     assert ids.tolist() == sorted(set(pairs.ravel().tolist()))
     np.testing.assert_array_equal(ids[np.array(positions, dtype=int)], pairs.T)
 

@@ -1,3 +1,4 @@
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -277,3 +278,82 @@ def test_leading_zeros_of_node_ids_survive(write):
 def test_several_spaces_between_columns_are_named(write):
     with pytest.raises(InputError, match=r"columns of e\.txt must be separated by one space"):
         from_tables(write("e.txt", "1   2\n2   3\n"))
+
+
+def test_a_column_that_turns_late_leaves_the_others_alone(write):
+    wide = "x" * 40  # several megabytes
+    lines = "".join(f"{i},{i % 3 - 1},{wide if i > 39_990 else ''},{wide}\n" for i in range(40_000))
+    nodes = write("n.csv", f"id,topic,note,text\n{lines}")
+    graph = from_tables({"source": [0], "target": [1]}, nodes, label="topic", features=[])
+    assert (graph.ids.dtype.kind, graph.classes) == ("i", (0, 1))
+
+
+def test_a_column_whose_values_begin_late_keeps_its_type(write):
+    lines = "".join(f"{i},{i % 2 if i > 39_990 else ''},{'x' * 40}\n" for i in range(40_000))
+    nodes = write("n.csv", f"id,topic,text\n{lines}")
+    graph = from_tables({"source": [0], "target": [1]}, nodes, label="topic", features=[])
+    assert (graph.classes, int((graph.labels >= 0).sum())) == ((0, 1), 9)
+
+
+def test_spaces_around_cells_are_no_part_of_them(write):
+    edges = write("e.csv", "source, target\na, b\nb , c\n")
+    assert from_tables(edges).ids.tolist() == ["a", "b", "c"]
+
+
+def test_a_first_line_that_is_an_edge_is_no_header(write):
+    with pytest.raises(InputError, match=r"first line of e\.csv must name .* 'bob' stands among"):
+        from_tables(write("e.csv", "ann,bob\nbob,cid\n"))
+
+
+def test_excel_may_say_its_delimiter(write):
+    assert from_tables(write("e.csv", "sep=;\nsource;target\na;b\n")).ids.tolist() == ["a", "b"]
+
+
+def test_a_list_may_have_a_header(write):
+    graph = from_tables(write("e.txt", "FromNodeId\tToNodeId\n1\t2\n"))
+    assert graph.ids.tolist() == [1, 2]
+
+
+def test_a_tsv_is_split_at_tabs(write):
+    edges = write("e.tsv", "source\ttarget\tnote (a, b, c, d)\nx\ty\tz\n")
+    assert from_tables(edges).ids.tolist() == ["x", "y"]
+
+
+def test_utf_16_is_named(write):
+    with pytest.raises(InputError, match=r"e\.csv must be UTF-8, but it is UTF-16"):
+        from_tables(write("e.csv", "source,target\na,b\n".encode("utf-16")))
+
+
+def test_a_folder_is_no_table(tmp_path):
+    with pytest.raises(InputError, match="must be a file, but it is a folder"):
+        from_tables(tmp_path)
+
+
+@pytest.mark.parametrize("source", ["Source", "FROM", "Src"])
+def test_columns_are_known_in_any_case(source):
+    target = {"Source": "Target", "FROM": "To", "Src": "dst"}[source]
+    edges = {target: ["b"], source: ["a"], "Weight": [2.0]}
+    graph = from_tables(edges, directed=True)
+    assert arcs(graph) == {("a", "b"): 2}
+
+
+def test_both_ends_must_not_be_one_column():
+    with pytest.raises(InputError, match="two columns, but both are 'a'"):
+        from_tables({"a": [1], "b": [2]}, source="a", target="a")
+
+
+def test_features_are_a_list_of_names():
+    with pytest.raises(InputError, match=r"a list of column names like .* but got 'age'"):
+        from_tables(EDGES, NODES, features="age")
+
+
+def test_columns_with_leading_zeros_are_no_features(write):
+    nodes = write("n.csv", "id,zip,x\na,01234,1\nb,98765,2\nc,00001,3\n")
+    assert from_tables(EDGES, nodes).feature_names == ("x",)
+
+
+def test_ids_are_not_shared_with_the_dataframe():
+    ids = np.array([10, 20, 30])
+    graph = from_tables({"source": [10], "target": [20]}, {"id": ids})
+    ids[0] = 99
+    assert graph.ids.tolist() == [10, 20, 30]

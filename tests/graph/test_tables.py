@@ -261,7 +261,9 @@ def test_a_label_column_with_one_class_is_named():
 
 @pytest.mark.parametrize("weight", [-1.5, 0.0])
 def test_weights_must_be_positive(weight):
-    with pytest.raises(InputError, match=f"must be positive and finite, but weight 1 is {weight}"):
+    with pytest.raises(
+        InputError, match=f"positive and finite, but that of the edges table, row 2 is {weight}"
+    ):
         from_tables({**EDGES, "weight": [1, weight]})
 
 

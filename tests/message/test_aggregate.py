@@ -108,3 +108,45 @@ def test_an_unknown_option_lists_the_choices(option, text):
     graph = as_graph([(0, 1), (1, 2)], directed=False, features=np.eye(3))
     with pytest.raises(InputError, match=text):
         embed(graph, Algorithm(d=3, k=1), [np.eye(3)], **option)
+
+
+@pytest.mark.parametrize("kind", [int, np.uint8, bool, np.float32, np.float64])
+def test_initial_statistics_of_any_type_are_not_rounded(kind):
+    graph = as_graph([(0, 1), (1, 2)], directed=False)
+    result = embed(graph, Algorithm(d=1, k=1, l=False, a="NA"), [[[0.5]]],
+                   initial=np.ones((3, 1), kind))  # fmt: skip
+    np.testing.assert_array_equal(result, [[0.5]] * 3)
+
+
+def test_initial_statistics_may_be_sparse():
+    from scipy import sparse
+
+    graph = as_graph([(0, 1), (1, 2)], directed=False)
+    x0 = sparse.csr_array(np.eye(3))
+    result = embed(graph, Algorithm(d=3, k=1, l=False, a="NN"), [np.eye(3)], initial=x0)
+    np.testing.assert_array_equal(result, graph.adjacency.toarray())
+
+
+@pytest.mark.parametrize("x0", [np.ones(3), np.ones((2, 1))])
+def test_initial_statistics_of_the_wrong_shape_are_named(x0):
+    graph = as_graph([(0, 1), (1, 2)], directed=False)
+    with pytest.raises(InputError, match=r"one row a node \(3\), but its shape is \("):
+        embed(graph, Algorithm(d=1, k=1), [[[1.0]]], initial=x0)
+
+
+def test_a_seed_may_be_a_numpy_integer():
+    graph = as_graph([(0, 1), (1, 2)], directed=False, features=np.eye(3))
+    weights, algorithm = [np.eye(3)], Algorithm(d=3, k=1, w=1)
+    here, there = (embed(graph, algorithm, weights, seed=seed) for seed in (3, np.int64(3)))
+    np.testing.assert_array_equal(here, there)
+
+
+def test_somebody_elses_graph_is_named():
+    with pytest.raises(InputError, match="a Graph is needed, but got list; use as_graph"):
+        embed([(0, 1)], Algorithm.gcn(), [])
+
+
+def test_a_constructor_is_no_algorithm():
+    graph = as_graph([(0, 1), (1, 2)], directed=False, features=np.eye(3))
+    with pytest.raises(InputError, match="an Algorithm is needed, but got"):
+        embed(graph, Algorithm.gcn, [])

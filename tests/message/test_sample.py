@@ -115,8 +115,7 @@ def test_another_key_gives_another_draw(other):
 
 # Widths on both sides of each way to draw: by bits (n <= 64 w) and by a table (n > 64 w).
 @pytest.mark.parametrize(("n", "w"), [(7, 3), (64, 1), (65, 1), (130, 2), (300, 30), (1000, 4)])
-@pytest.mark.parametrize("oversample", [False, True])
-def test_draws_are_uniform(n, w, oversample):
+def test_draws_are_uniform(n, w):
     graph, draws = star(n), 40 * n // w
     rows = neighbours(graph)
     counts = np.zeros(n + 1)
@@ -127,7 +126,6 @@ def test_draws_are_uniform(n, w, oversample):
             key=step_key(seed, 1),
             stable_keys=graph.stable_keys,
             nodes=np.array([0]),
-            oversample=oversample,
         )
         counts[drawn.indices] += 1
     # Without replacement counts vary less than chi-square's by (n - w) / (n - 1).

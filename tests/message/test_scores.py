@@ -243,3 +243,20 @@ def test_a_restart_outside_its_range_is_named():
 def test_more_steps_than_pixie_may_take_are_named():
     with pytest.raises(InputError, match=r"k must be in 1..5 \(the budget k w\), but got 6"):
         pixie(as_graph([(0, 1), (1, 2)]), 0, steps=6, budget=5)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_somebody_elses_graph_is_named(score):
+    arguments = () if score is pagerank else ([0],)
+    with pytest.raises(InputError, match="a Graph is needed, but got Graph; use as_graph"):
+        score(nx.path_graph(3), *arguments)
+
+
+def test_a_seed_weight_must_be_a_number():
+    with pytest.raises(InputError, match="seed 'a' has x"):
+        ppr(as_graph([("a", "b"), ("b", "c")]), {"a": "x"})
+
+
+def test_seeds_that_are_tuples_are_found_by_their_text():
+    graph = as_graph(nx.grid_2d_graph(2, 2))
+    assert ppr(graph, [(0, 1)]).argmax() == graph.ids.tolist().index("(0, 1)")

@@ -23,18 +23,18 @@ from autogm.graph import planted_partition, rmat
 from autogm.message import kernel, neighbours, sample, step_key
 
 WIDTH = 10
+ALL_CORES = kernel.num_threads()
 
 
 def measure(graph: Graph, repeats: int) -> dict[str, Any]:
     rows, keys = neighbours(graph), graph.stable_keys
     counter = iter(range(10**6))
-    all_cores = kernel.num_threads()
 
     def draw(threads: int) -> Any:
         kernel.num_threads = lambda: threads
         return sample(rows, WIDTH, key=step_key(next(counter), 1), stable_keys=keys)
 
-    drawn = draw(all_cores)
+    drawn = draw(ALL_CORES)
     # The place of each drawn entry: rows ascend, so (row, neighbour) does too.
     entry = rows.row_of_entry.astype(np.int64) << 32 | rows.indices
     place = np.searchsorted(entry, drawn.row_of_entry.astype(np.int64) << 32 | drawn.indices)
@@ -42,7 +42,7 @@ def measure(graph: Graph, repeats: int) -> dict[str, Any]:
     shuffled = np.random.default_rng(0).permutation(place)
     samples = harness.interleave(
         {
-            f"autogm, {all_cores} threads": lambda: draw(all_cores),
+            f"autogm, {ALL_CORES} threads": lambda: draw(ALL_CORES),
             "autogm, 1 thread": lambda: draw(1),
             "NumPy gather, row order": lambda: rows.indices[place],
             "NumPy gather, random order": lambda: rows.indices[shuffled],

@@ -73,19 +73,17 @@ def sample(
     nodes: NDArray[np.integer] | None = None,
     oversample: bool = False,
 ) -> Rows:
-    """A_samp: for each node (of ``nodes``, else of all) w of its neighbours, distinct, uniform.
+    """A_samp: for each node w of its neighbours, distinct, uniform.
 
     A node with fewer than w has all of them. With ``oversample``, the paper's rule, it draws w
     times with replacement instead, and an entry counts how often it was drawn. An entry carries
-    the weight of its edge. Rows of nodes that are not asked for are empty.
+    the weight of its edge. There is a row for each of ``nodes``, in their order, else for all.
     """
-    degree = np.diff(rows.indptr)
-    if nodes is not None:
-        asked = np.zeros(len(degree), dtype=bool)
-        asked[nodes] = True
-        degree = np.where(asked, degree, 0)
     if w == ALL and nodes is None:
         return rows
+    if nodes is None:
+        nodes = np.arange(rows.num_rows, dtype=np.int32)
+    degree = rows.indptr[nodes + 1] - rows.indptr[nodes]
     if w == ALL:
         size = degree
     else:
@@ -95,7 +93,7 @@ def sample(
     # The kernel fills values where the graph has weights, and none otherwise.
     weights = np.empty(0) if rows.values is None else rows.values
     values = np.empty(0 if rows.values is None else indptr[-1])
-    args = (rows.indptr, rows.indices, weights, stable_keys, np.uint64(key), indptr)
+    args = (nodes, rows.indptr, rows.indices, weights, stable_keys, np.uint64(key), indptr)
     run(_draw_rows, chunks(indptr), *args, indices, values)
     drawn = Rows(indptr, indices, None if rows.values is None else values)
     return _count_repeats(drawn) if oversample else drawn
@@ -138,17 +136,18 @@ def _below(x, m):  # type: ignore[no-untyped-def]
 
 @compiled
 def _draw_rows(  # type: ignore[no-untyped-def]
-    start, stop, row_ptr, row_indices, weights, stable_keys, key, out_ptr, indices, values
+    start, stop, nodes, row_ptr, row_indices, weights, stable_keys, key, out_ptr, indices, values
 ):
-    """Fill each row of the output with the neighbours it draws, in the order of the row."""
+    """Fill each row of the output with the neighbours its node draws, in the order of the row."""
     widest = 1
-    for u in range(start, stop):
-        widest = max(widest, out_ptr[u + 1] - out_ptr[u])
+    for r in range(start, stop):
+        widest = max(widest, out_ptr[r + 1] - out_ptr[r])
     place = np.empty(widest, dtype=np.int64)
     scratch = np.empty(4 * widest, dtype=np.uint64)
-    for u in range(start, stop):
-        out, first = out_ptr[u], row_ptr[u]
-        w, n = out_ptr[u + 1] - out, row_ptr[u + 1] - first
+    for r in range(start, stop):
+        u = nodes[r]
+        out, first = out_ptr[r], row_ptr[u]
+        w, n = out_ptr[r + 1] - out, row_ptr[u + 1] - first
         if w == n:
             for j in range(n):
                 place[j] = j

@@ -95,14 +95,15 @@ def pixie(
     x = on_seeds(graph, seeds, normalize=False)
     received = np.zeros_like(x)
     for step in range(1, algorithm.k + 1):
+        holders = np.flatnonzero(x)
         drawn = sample(
             rows,
             algorithm.w,
             key=step_key(seed, step),
             stable_keys=graph.stable_keys,
-            nodes=np.flatnonzero(x),
+            nodes=holders,
         )
-        x = spread(drawn, x)
+        x = spread(drawn, x[holders], graph.num_nodes)
         received += x
     return received if readout == "sum" else x
 

@@ -57,14 +57,14 @@ def _column_sums(rows: Rows) -> NDArray[Any]:
     return sums
 
 
-def spread(rows: Rows, x: Scores) -> Scores:
-    """Each node shares its score out over its row, by weight; with an empty row it is lost."""
+def spread(rows: Rows, x: Scores, num_nodes: int) -> Scores:
+    """Each row shares its score out over its nodes, by weight; with an empty row it is lost."""
     weights = np.ones(len(rows.indices)) if rows.values is None else rows.values
     owner = rows.row_of_entry
     totals = np.bincount(owner, weights=weights, minlength=rows.num_rows)
     sent = np.divide(x, totals, out=np.zeros_like(x), where=totals > 0)
     shares = weights * sent[owner]
-    return np.bincount(rows.indices, shares, rows.num_rows).astype(np.float64)
+    return np.bincount(rows.indices, shares, num_nodes).astype(np.float64)
 
 
 @compiled

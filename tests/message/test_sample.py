@@ -85,9 +85,8 @@ def test_the_rest_of_the_graph_does_not_matter(graph, w):
 def test_asking_for_some_rows_gives_the_same_rows(graph, w, data):
     asked = data.draw(st.lists(st.integers(0, graph.num_nodes - 1), unique=True))
     some, whole = draw(graph, w, nodes=np.array(asked, dtype=int)), draw(graph, w)
-    for u in range(graph.num_nodes):
-        expected = neighbour_ids(graph, whole, u) if u in asked else []
-        assert neighbour_ids(graph, some, u) == expected
+    for row, u in enumerate(asked):
+        assert neighbour_ids(graph, some, row) == neighbour_ids(graph, whole, u)
 
 
 @pytest.mark.parametrize("w", [3, 100, 500])

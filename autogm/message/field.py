@@ -1,0 +1,160 @@
+"""The receptive field of some nodes: what Algorithm 1 must compute to know their messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autogm.algorithm import ALL, Algorithm
+from autogm.graph import Graph, Rows
+from autogm.message.kernel import chunks, fused, run
+from autogm.message.product import SparseRows
+from autogm.message.sample import INFERENCE, neighbours, sample, step_key
+
+__all__ = ["Aggregation", "Field"]
+
+Nodes = NDArray[np.int64]
+
+
+class Field(NamedTuple):
+    """``steps[i - 1]`` is A_agg of step i, its rows ``nodes[i]`` and its columns ``nodes[i - 1]``.
+
+    ``nodes[k]`` are the targets in the order they were asked for; the others ascend.
+    """
+
+    nodes: tuple[Nodes, ...]
+    steps: tuple[SparseRows, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregation:
+    """A_agg of every step and epoch of an algorithm on a graph, made for the rows asked for."""
+
+    graph: Graph
+    algorithm: Algorithm
+    sample_seed: int = 0
+    oversample: bool = False
+
+    def field(self, targets: Nodes, *, epoch: int = INFERENCE) -> Field:
+        """The receptive field of ``targets`` over all k steps."""
+        nodes, steps = [np.asarray(targets, dtype=np.int64)], list[SparseRows]()
+        for step in range(self.algorithm.k, 0, -1):
+            matrix, sources = self.step(nodes[0], step, epoch=epoch)
+            steps.insert(0, matrix)
+            closed = self.algorithm.w == ALL and np.array_equal(sources, nodes[0])
+            nodes.insert(0, nodes[0] if closed else sources)
+            if closed:  # every step before this one has the same rows and draws
+                nodes = [nodes[0]] * (step - 1) + nodes
+                steps = [matrix] * (step - 1) + steps
+                break
+        return Field(tuple(nodes), tuple(steps))
+
+    def step(self, targets: Nodes, step: int, *, epoch: int) -> tuple[SparseRows, Nodes]:
+        """A_agg of one step for some rows, and the nodes its columns stand for, ascending."""
+        drawn = self._draw(targets, step, epoch)
+        present = np.zeros(self.graph.num_nodes, dtype=bool)
+        present[drawn.indices] = True
+        if self.algorithm.self_loop:
+            present[targets] = True
+        sources = np.flatnonzero(present)
+        place = np.empty(self.graph.num_nodes, dtype=np.int32)
+        place[sources] = np.arange(len(sources), dtype=np.int32)
+        row_scale, column_scale = self._scales(drawn, targets, sources, step, epoch)
+        loop = int(self.algorithm.self_loop)
+        indptr = drawn.indptr + loop * np.arange(len(targets) + 1)
+        indices = np.empty(indptr[-1], dtype=np.int32)
+        values = np.empty(indptr[-1], dtype=np.float32)
+        weights = np.empty(0) if drawn.values is None else drawn.values
+        given = (targets, drawn.indptr, drawn.indices, weights, place, loop)
+        run(_assemble, chunks(indptr), *given, row_scale, column_scale, indptr, indices, values)
+        return SparseRows.of(indptr, indices, values, len(sources)), sources
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return neighbours(self.graph)
+
+    @cached_property
+    def _degree(self) -> NDArray[np.int64]:
+        return np.diff(self._rows.indptr)
+
+    def _draw(self, nodes: Nodes, step: int, epoch: int) -> Rows:
+        return sample(
+            self._rows,
+            self.algorithm.w,
+            key=step_key(self.sample_seed, step, epoch),
+            stable_keys=self.graph.stable_keys,
+            nodes=nodes,
+            oversample=self.oversample,
+        )
+
+    def _scales(
+        self, drawn: Rows, targets: Nodes, sources: Nodes, step: int, epoch: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What the entries of a row and of a column are multiplied with."""
+        ones = np.ones(1)
+        if self.algorithm.normalization == "N":
+            return np.broadcast_to(ones, len(targets)), np.broadcast_to(ones, len(sources))
+        if self.algorithm.normalization == "A":
+            scale = _power(self._sums(targets, step, epoch, drawn), -1.0)
+            return scale, np.broadcast_to(ones, len(sources))
+        return (
+            _power(self._sums(targets, step, epoch, drawn), -0.5),
+            _power(self._sums(sources, step, epoch), -0.5),
+        )
+
+    def _sums(
+        self, nodes: Nodes, step: int, epoch: int, drawn: Rows | None = None
+    ) -> NDArray[np.float64]:
+        """r_u, the sum of the row: known from the degree alone unless edges have weights."""
+        loop = float(self.algorithm.self_loop)
+        if self.graph.weighted:
+            drawn = self._draw(nodes, step, epoch) if drawn is None else drawn
+            assert drawn.values is not None
+            before = np.concatenate([[0.0], np.cumsum(drawn.values)])
+            return np.diff(before[drawn.indptr]) + loop
+        degree, w = self._degree[nodes], self.algorithm.w
+        if w != ALL:
+            degree = np.where(degree > 0, w, 0) if self.oversample else np.minimum(degree, w)
+        return degree + loop
+
+
+def _power(sums: NDArray[np.float64], exponent: float) -> NDArray[np.float64]:
+    powers: NDArray[np.float64] = np.zeros_like(sums)
+    np.power(sums, exponent, out=powers, where=sums > 0)
+    return powers
+
+
+@fused
+def _assemble(  # type: ignore[no-untyped-def]
+    start,
+    stop,
+    targets,
+    drawn_ptr,
+    drawn,
+    weights,
+    place,
+    loop,
+    row_scale,
+    column_scale,
+    indptr,
+    indices,
+    values,
+):
+    """Number the columns, put the self-loop first, and scale."""
+    for r in range(start, stop):
+        at = indptr[r]
+        if loop:
+            here = place[targets[r]]
+            indices[at] = here
+            values[at] = row_scale[r] * column_scale[here]
+            at += 1
+        for e in range(drawn_ptr[r], drawn_ptr[r + 1]):
+            there = place[drawn[e]]
+            weight = weights[e] if len(weights) else 1.0
+            indices[at] = there
+            values[at] = row_scale[r] * column_scale[there] * weight
+            at += 1

@@ -119,7 +119,7 @@ class Aggregation:
         degree, w = self._degree[nodes], self.algorithm.w
         if w != ALL:
             degree = np.where(degree > 0, w, 0) if self.oversample else np.minimum(degree, w)
-        return degree + loop
+        return (degree + loop).astype(np.float64)
 
 
 def _power(sums: NDArray[np.float64], exponent: float) -> NDArray[np.float64]:

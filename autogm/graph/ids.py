@@ -104,6 +104,8 @@ def _number_sparse(ends: list[NDArray[Any]]) -> NDArray[np.int64]:
     columns = [arrow.array(end.astype(np.int64, copy=False)) for end in ends]
     distinct = arrow.chunked_array(columns).unique()
     distinct = distinct.take(compute.sort_indices(distinct))
+    # The table of `unique` must not stand beside that of `index_in`.
+    arrow.default_memory_pool().release_unused()
     ends.clear()
     while columns:
         ends.append(compute.index_in(columns.pop(0), value_set=distinct).to_numpy())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from autogm.algorithm import Algorithm
+from autogm.algorithm import AGGREGATIONS, Algorithm
 from autogm.errors import InputError
 from autogm.graph import Graph, Rows, require_graph
 from autogm.message.sample import INFERENCE, neighbours, sample, step_key
@@ -25,6 +25,7 @@ def aggregate(sampled: Rows, a: str) -> sparse.csr_array:
     D of the matrix without self-loops; GCN (D + I) and GraphSAGE (|N(u)| + 1), which its Table III
     must reproduce, take it of B, and so does this. On directed graphs S equals PyG's GCNConv.
     """
+    _check_choice("a", a, AGGREGATIONS)
     loop, normalization = a[0], a[1]
     matrix = sampled.to_scipy(np.float64)
     if loop == "S":

@@ -110,6 +110,13 @@ def test_an_unknown_option_lists_the_choices(option, text):
         embed(graph, Algorithm(d=3, k=1), [np.eye(3)], **option)
 
 
+@pytest.mark.parametrize("a", ["AS", "ss", "S", ""])
+def test_an_unknown_aggregation_lists_the_choices(a):
+    rows = make_graph(2, [(0, 1)], directed=False).rows
+    with pytest.raises(InputError, match=f"one of NN, NS, NA, SN, SS, SA, but got '{a}'"):
+        aggregate(rows, a)
+
+
 @pytest.mark.parametrize("kind", [int, np.uint8, bool, np.float32, np.float64])
 def test_initial_statistics_of_any_type_are_not_rounded(kind):
     graph = as_graph([(0, 1), (1, 2)], directed=False)

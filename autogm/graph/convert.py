@@ -75,6 +75,8 @@ def as_graph(
         given = [*columns, *(["nodes"] if nodes is not None else [])]
         raise InputError(f"{show(given)} belong to tables of edges, not to {type(data).__name__}")
     if isinstance(data, Graph):
+        if isinstance(labels, str) or _is_names(features):
+            _no_attribute(labels if isinstance(labels, str) else features[0])
         graph = _as_said(data, directed=directed, weighted=weight is not None)
         return _with(graph, labels, features, None, splits, row_normalize)
     parts = _parts_of(data, weight, num_nodes)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 
 from autogm.errors import InputError, optional, parsing, show, suggest
@@ -142,7 +143,12 @@ def _read_matrix_market(path: Path, options: dict[str, Any]) -> Graph:
         matrix = io.mmread(path)
     if matrix.dtype.kind == "c":
         raise InputError(f"edge weights must be real, but {path.name} holds complex numbers")
-    return as_graph(sparse.coo_array(matrix), **_for_matrix(path, options))
+    options = _for_matrix(path, options)
+    structure = {key: options.pop(key) for key in ("directed", "weight") if key in options}
+    graph = as_graph(sparse.coo_array(matrix), **structure)
+    # The file counts its rows from 1; labels given by id mean these ids.
+    graph = dataclasses.replace(graph, ids=np.arange(1, graph.num_nodes + 1))
+    return as_graph(graph, **options)
 
 
 def _read_npz(path: Path, options: dict[str, Any]) -> Graph:

@@ -40,8 +40,9 @@ def expected_arcs(*, directed, weighted):
 
 
 def arcs(graph):
-    """{(source, target): weight} by original ids; integer ids are places in NAMES."""
-    ids = [NAMES[i] if isinstance(i, int) else i for i in graph.ids.tolist()]
+    """{(source, target): weight} by original ids; integers count NAMES from the first of them."""
+    ids = graph.ids.tolist()
+    ids = [NAMES[i - ids[0]] if isinstance(i, int) else i for i in ids]
     entries = graph.adjacency.tocoo()
     places = zip(entries.row, entries.col, strict=True)
     heard = [(ids[sender], ids[receiver]) for receiver, sender in places]

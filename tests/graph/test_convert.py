@@ -448,9 +448,11 @@ def test_a_missing_attribute_is_named_beside_those_present():
         as_graph(attributed(), labels="teem")
 
 
-def test_a_graph_without_attributes_has_none_to_name():
+@pytest.mark.parametrize("data", [PATH, as_graph(PATH)])
+@pytest.mark.parametrize("asked", [{"labels": "team"}, {"features": ["team", "age"]}])
+def test_a_graph_without_attributes_has_none_to_name(data, asked):
     with pytest.raises(InputError, match="'team' names a node attribute, but this kind of graph"):
-        as_graph(PATH, labels="team")
+        as_graph(data, **asked)
 
 
 @pytest.mark.parametrize("options", [{"nodes": {"id": [0]}}, {"source": "from"}, {"colour": 1}])

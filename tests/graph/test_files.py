@@ -197,6 +197,13 @@ def test_a_symmetric_matrix_market_file_is_undirected(write):
     assert (graph.directed, graph.weighted, graph.num_edges) == (False, False, 2)
 
 
+def test_ids_of_matrix_market_are_counted_as_in_the_file(write):
+    banner = "%%MatrixMarket matrix coordinate pattern general\n"
+    path = write("g.mtx", f"{banner}3 3 2\n1 2\n1 3\n")
+    graph = load_graph(path, labels={1: "hub", 2: "leaf", 3: "leaf"}, features=np.eye(3))
+    assert (graph.ids.tolist(), graph.labels.tolist()) == ([1, 2, 3], [0, 1, 1])
+
+
 def test_graphml_attributes_are_labels_and_features(tmp_path):
     graph = nx.Graph([("a", "b")])
     graph.add_node("a", team="x", age=31)

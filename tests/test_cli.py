@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 
+import networkx as nx
 import pytest
 from typer.testing import CliRunner
 
@@ -57,6 +58,14 @@ def test_rank_prints_the_best_first_and_no_more_than_asked_for(edges):
 
 def test_rank_shows_names_as_they_are(edges, nodes):
     assert "Ann [a]" in call("rank", edges, "--nodes", nodes).stdout
+
+
+def test_rank_shows_names_of_graphml(tmp_path):
+    graph = nx.Graph([("n0", "n1")])
+    nx.set_node_attributes(graph, {"n0": "Ann", "n1": "Bob"}, "name")
+    nx.write_graphml(graph, tmp_path / "g.graphml")
+    top = json.loads(call("rank", tmp_path / "g.graphml", "--json").stdout)["top"]
+    assert {row["id"]: row["name"] for row in top} == {"n0": "Ann", "n1": "Bob"}
 
 
 def test_rank_of_the_embedded_graph_shows_ids_and_classes():

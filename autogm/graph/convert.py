@@ -45,7 +45,8 @@ def as_graph(
     `from_tables`), or a graph already.
 
     ``labels`` is one label a node (None, NaN, -1 or "" where unknown), a mapping from ids to
-    labels, or the name of a node attribute or column. ``features`` is a dense or sparse matrix,
+    labels, or the name of a node attribute or column. The node attribute or column ``name`` is
+    what people are shown. ``features`` is a dense or sparse matrix,
     or names of node attributes or columns. Where ``directed`` is not said, a matrix, a ``Data``
     or an array is undirected when every edge stands in both directions; a table is undirected.
     ``weight`` names the edge attribute or column of weights; None makes any graph binary.
@@ -104,6 +105,7 @@ class _Parts:
     num_nodes: int
     weights: NDArray[np.float64] | None = None
     ids: NDArray[Any] | None = None
+    names: NDArray[np.str_] | None = None
     labels: Any = None
     features: Any = None
     splits: Splits | None = None
@@ -145,7 +147,7 @@ def _assemble(parts: _Parts, directed: bool | None) -> Graph:
     listed_once = parts.directed is False
     rows, _ = compress(edges, num_nodes=parts.num_nodes, directed=not listed_once)
     undirected = listed_once or (parts.directed is None and _is_symmetric(rows))
-    graph = Graph(rows=rows, directed=not undirected, **_ids(parts))
+    graph = Graph(rows=rows, directed=not undirected, names=parts.names, **_ids(parts))
     return _as_said(graph, directed=directed, weighted=parts.weights is not None)
 
 
@@ -281,9 +283,18 @@ def _from_networkx(graph: Any, weight: str | None) -> _Parts:
         len(nodes),
         weights=None if weight is None else _networkx_weights(graph, weight),
         ids=ids,
+        names=_networkx_names(graph),
         directed=graph.is_directed(),
         attribute=attribute,
     )
+
+
+def _networkx_names(graph: Any) -> NDArray[np.str_] | None:
+    """The attribute ``name``, as tables have a column for it."""
+    names = [name for _, name in graph.nodes(data="name")]
+    if all(name is None for name in names):
+        return None
+    return np.array(["" if name is None else str(name) for name in names])
 
 
 def _networkx_weights(graph: Any, weight: str) -> NDArray[np.float64] | None:

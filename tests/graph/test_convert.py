@@ -205,6 +205,17 @@ def test_features_have_the_names_of_their_networkx_attributes():
     assert as_graph(attributed(), features=["height", "age"]).feature_names == ("height", "age")
 
 
+def test_networkx_names_are_shown():
+    graph = nx.Graph([("a", "b"), ("b", "c")])
+    graph.add_node("a", name="Ann")
+    graph.add_node("c", name=3)
+    assert as_graph(graph).names.tolist() == ["Ann", "", "3"]
+
+
+def test_a_networkx_graph_without_names_has_none():
+    assert as_graph(attributed()).names is None
+
+
 def test_pyg_fields_are_features_and_labels():
     graph = as_graph(pyg(x=[[1.0], [2.0], [3.0]], y=[5, -1, 7]))
     found = (graph.features.tolist(), graph.labels.tolist(), graph.classes)

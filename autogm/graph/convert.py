@@ -274,7 +274,8 @@ def _from_networkx(graph: Any, weight: str | None) -> _Parts:
         values = [data.get(name) for _, data in graph.nodes(data=True)]
         if all(value is None for value in values):
             present = sorted({str(key) for _, data in graph.nodes(data=True) for key in data})
-            raise InputError(f"no node has an attribute {name!r}; they have {show(present, 12)}")
+            known = show(present, 12) or "none"
+            raise InputError(f"no node has an attribute {name!r}; they have {known}")
         return values
 
     return _Parts(
@@ -352,6 +353,8 @@ def _from_array(data: Any, weight: str | None, num_nodes: int | None) -> _Parts:
     if isinstance(data, list) and any(isinstance(e, tuple) and len(e) == 3 for e in data):
         data, weights = _weighted_edges(data)
     array = _plain(data)
+    if array.shape == (0,):
+        array = np.empty((0, 2), dtype=np.int64)  # no edges, in whatever type
     if array.ndim != 2 or array.dtype.kind not in "iufbU":
         raise InputError(
             "a graph must be a networkx graph, a PyG Data, a SciPy matrix, an edge array or a "

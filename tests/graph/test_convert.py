@@ -309,6 +309,12 @@ def test_num_nodes_adds_nodes_without_edges():
     assert as_graph(np.array([[0], [1]]), num_nodes=5).num_nodes == 5
 
 
+@pytest.mark.parametrize("none", [[], np.empty((2, 0), int), np.empty((0, 2), int)])
+def test_num_nodes_alone_makes_a_graph_without_edges(none):
+    graph = as_graph(none, num_nodes=3)
+    assert (graph.num_nodes, graph.num_edges) == (3, 0)
+
+
 def test_a_graph_stays_itself():
     graph = as_graph(PATH)
     assert as_graph(graph) is graph
@@ -333,7 +339,7 @@ def test_a_graph_may_be_read_as_undirected():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        pytest.param([], "but got list of shape", id="empty list"),
+        pytest.param([], "at least one node", id="empty list"),
         pytest.param(np.empty((2, 0), int), "at least one node", id="empty edge array"),
         pytest.param(nx.Graph(), "at least one node", id="empty networkx"),
         pytest.param(sparse.csr_array((0, 0)), "at least one node", id="empty matrix"),
@@ -452,6 +458,11 @@ def test_labels_of_unknown_nodes_are_named():
 def test_one_class_is_too_few():
     with pytest.raises(InputError, match="at least two classes, but every label is 'u'"):
         as_graph(PATH, labels=["u", "u", None])
+
+
+def test_no_attribute_at_all_is_said():
+    with pytest.raises(InputError, match="attribute 'team'; they have none"):
+        as_graph(nx.path_graph(3), labels="team")
 
 
 def test_a_missing_attribute_is_named_beside_those_present():

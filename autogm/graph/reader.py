@@ -166,7 +166,8 @@ class TableReader:
                 raise
             if "Empty CSV file" in message:
                 raise self.no_rows() from None
-            raise InputError(f"{self.what} is not a table: {error}") from None
+            fix = "; give every line as many cells as the first" if "Expected" in message else ""
+            raise InputError(f"{self.what} is not a table: {error}{fix}") from None
 
     def _no_utf8(self) -> InputError:
         return InputError(f"{self.what} must be UTF-8, but it is in another encoding; convert it")
@@ -201,7 +202,7 @@ class _Dialect:
             if said:
                 before, filled, line = before + 1, filled + 1, next(file, "")
             sample = [line, *islice(file, 20_000)]
-        if not line.strip() or line.startswith("#"):
+        if not line.strip() or (is_plain_list and line.startswith("#")):
             raise InputError(f"{path.name} holds no edges; add a line for each")
         line = line.rstrip("\r\n")
         if path.suffix.lower() == ".tsv":

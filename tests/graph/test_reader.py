@@ -121,6 +121,16 @@ def test_a_line_after_comments_is_named(write):
         from_tables(path, weight="column3")
 
 
+def test_a_hash_before_the_header_is_no_comment_in_a_table(write):
+    path = write("e.csv", "#source,target,weight\na,b,2\n")
+    assert arcs(from_tables(path, directed=True)) == {("a", "b"): 2}
+
+
+def test_a_comment_above_a_table_is_named(write):
+    with pytest.raises(InputError, match="target column, but has only '# friends'"):
+        from_tables(write("e.csv", "# friends\nsource,target\na,b\n"))
+
+
 def test_a_bad_weight_beyond_the_first_batch_is_found(write):
     lines = "".join(f"{i},{i + 1},1\n" for i in range(200_000))
     path = write("e.csv", f"source,target,weight\n{lines}0,1,heavy\n")
@@ -136,7 +146,7 @@ def test_a_bad_weight_beyond_the_first_batch_is_found(write):
         pytest.param("id,target\n", r"f\.csv has a header but no rows", id="header"),
         pytest.param("id,target\n\n\n", r"f\.csv has a header but no rows", id="blank lines"),
         pytest.param("id,x,y,x\na,b,1,2\n", r"f\.csv .* once, but 'x' stands twice", id="twins"),
-        pytest.param("id,target\na,b\nc\n", r"f\.csv .*Expected 2 columns, got 1", id="ragged"),
+        pytest.param("id,target\na,b\nc\n", r"f\.csv .* got 1: c; give every line", id="ragged"),
         pytest.param(bytes(range(256)), r"f\.csv .* holds binary data", id="binary"),
         pytest.param(b"PAR1 and more", r"f\.csv .* holds binary data", id="parquet"),
         pytest.param("id,target\nJosé,b\n".encode("latin1"), r"f\.csv", id="another encoding"),

@@ -71,6 +71,9 @@ def rank(
     source: Annotated[str | None, typer.Option(help="The edge column of senders.")] = None,
     target: Annotated[str | None, typer.Option(help="The edge column of receivers.")] = None,
     weight: Annotated[str | None, typer.Option(help="The edge column of weights.")] = None,
+    unweighted: Annotated[
+        bool, typer.Option("--unweighted", help="Ignore the weights of edges.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Rank the nodes by PageRank, personalised PageRank, random walk with restart or Pixie."""
@@ -85,6 +88,10 @@ def rank(
         "directed": directed,
     }
     options = {name: value for name, value in options.items() if value is not None}
+    if unweighted:
+        if weight is not None:
+            raise InputError(f"--weight {weight} reads what --unweighted ignores; give one of them")
+        options["weight"] = None
     g = autogm.load_graph(graph, **options)
     scores = _scores(g, algorithm, seeds)
     best = np.argsort(-scores, kind="stable")[:top].tolist()

@@ -147,6 +147,19 @@ def test_columns_of_edges_may_be_chosen(tmp_path):
     assert {row["id"] for row in top} == {"a", "b", "c"}
 
 
+def test_weights_may_be_left_out(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "e.csv"
+    path.write_text("source,target,weight\na,b,-2\nb,c,1\n")
+    assert "--unweighted" in fails(monkeypatch, capsys, "rank", path)
+    top = json.loads(call("rank", path, "--unweighted", "--json").stdout)["top"]
+    assert top[0]["id"] == "b"
+
+
+def test_weights_are_not_both_read_and_left_out(edges, monkeypatch, capsys):
+    args = ["rank", edges, "--weight", "to", "--unweighted"]
+    assert "give one of them" in fails(monkeypatch, capsys, *args)
+
+
 def test_a_seed_may_hold_a_comma_or_an_equals_sign(tmp_path):
     path = tmp_path / "e.csv"
     path.write_text('source,target\n"e,f",c=d\ng,c=d\n')

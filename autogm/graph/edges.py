@@ -153,5 +153,5 @@ def check_weights(
         raise InputError(
             "edge weights must be positive and finite, but "
             f"{'weight ' + str(at) if place is None else 'that of ' + place(at)} is {values[at]}; "
-            "drop such edges or shift the weights, or ignore them with weight=None"
+            "drop such edges or shift the weights, or ignore them with weight=None (--unweighted)"
         )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from autogm.algorithm import Algorithm
     from autogm.errors import AutoGMError, InputError, MissingExtra
     from autogm.graph import Graph, Splits, as_graph, load_graph
-    from autogm.message import embed, pagerank, pixie, ppr, rwr
+    from autogm.message import embed, pagerank, pixie, ppr, rwr, structural_features
 
 __version__ = "0.1.0"
 
@@ -30,6 +30,7 @@ _ROOM = {
     "pixie": "message",
     "ppr": "message",
     "rwr": "message",
+    "structural_features": "message",
 }
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "pixie",
     "ppr",
     "rwr",
+    "structural_features",
 ]
 
 

@@ -3,6 +3,7 @@
 from autogm.message.aggregate import aggregate, embed, layer
 from autogm.message.sample import INFERENCE, neighbours, sample, step_key
 from autogm.message.scores import pagerank, pixie, ppr, rwr
+from autogm.message.structure import structural_features
 
 __all__ = [
     "INFERENCE",
@@ -16,4 +17,5 @@ __all__ = [
     "rwr",
     "sample",
     "step_key",
+    "structural_features",
 ]

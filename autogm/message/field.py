@@ -13,11 +13,9 @@ from autogm.algorithm import ALL, Algorithm
 from autogm.graph import Graph, Rows
 from autogm.message.kernel import chunks, fused, run
 from autogm.message.product import SparseRows
-from autogm.message.sample import INFERENCE, neighbours, sample, step_key
+from autogm.message.sample import INFERENCE, Nodes, neighbours, sample, step_key
 
 __all__ = ["Aggregation", "Field"]
-
-Nodes = NDArray[np.int64]
 
 
 class Field(NamedTuple):

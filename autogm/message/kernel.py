@@ -79,6 +79,9 @@ def run(
     The calling thread works too, and every thread takes the next part that is left. A kernel that
     itself calls `run` must say ``threads=1``: a helper that waits for helpers may wait forever.
     """
+    helpers = min(num_threads() if threads is None else threads, len(parts)) - 1
+    if helpers < 1:
+        return [kernel(part.start, part.stop, *args) for part in parts]
     results: list[Any] = [None] * len(parts)
     todo = iter(range(len(parts)))
 
@@ -86,10 +89,6 @@ def run(
         for i in todo:
             results[i] = kernel(parts[i].start, parts[i].stop, *args)
 
-    helpers = min(num_threads() if threads is None else threads, len(parts)) - 1
-    if helpers < 1:
-        work()
-        return results
     mode = _float_mode()
 
     def help_out() -> None:

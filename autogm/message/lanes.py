@@ -15,7 +15,18 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-__all__ = ["LANES", "fma", "keep", "load", "padded", "positive", "spread", "store", "where_above"]
+__all__ = [
+    "LANES",
+    "fma",
+    "keep",
+    "load",
+    "lowest",
+    "padded",
+    "positive",
+    "spread",
+    "store",
+    "where_above",
+]
 
 LANES = 16
 
@@ -42,6 +53,8 @@ class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
 
 
 def _place(context: Any, builder: Any, kind: Any, array: Any, row: Any, column: Any) -> Any:
+    if kind.layout != "C" or kind.dtype != types.float32:
+        raise TypeError(f"rows of registers must be C-contiguous float32, but got {kind}")
     matrix = context.make_array(kind)(context, builder, array)
     width = cgutils.unpack_tuple(builder, matrix.shape)[1]
     entry = builder.gep(matrix.data, [builder.add(builder.mul(row, width), column)])
@@ -137,3 +150,13 @@ def keep(_: Any, bits: Any, lanes: Any) -> Any:
         return builder.select(mask, args[1], _ZEROS)
 
     return _lanes(types.uint64, _lanes), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lowest(_: Any, bits: Any) -> Any:
+    """The place of the lowest bit that is set; 64 where none is."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), code

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from autogm.message.kernel import chunks, fused, num_threads, run
-from autogm.message.lanes import fma, load, spread, store
+from autogm.message.lanes import LANES, fma, load, spread, store
 
-__all__ = ["Matrix", "SparseRows", "gather", "multiply", "multiply_transposed", "row_parts"]
+__all__ = [
+    "Matrix",
+    "SparseRows",
+    "aligned",
+    "column_parts",
+    "gather",
+    "gather_rows",
+    "multiply",
+    "multiply_transposed",
+    "row_parts",
+    "scatter",
+    "scatter_columns",
+    "worth_threads",
+]
 
 Matrix = NDArray[np.float32]
 
@@ -52,32 +66,64 @@ class SparseRows(NamedTuple):
     def num_entries(self) -> int:
         return int((self.last - self.first).sum())
 
-    def transposed(self) -> SparseRows:
-        """By columns; entries of a column stay in row order."""
-        counts = np.zeros(self.num_columns + 1, dtype=np.int64)
-        _count(self.first, self.last, self.indices, counts)
-        indptr = np.cumsum(counts)
-        indices = np.empty(indptr[-1], dtype=np.int32)
-        values = np.empty(indptr[-1], dtype=np.float32)
-        _turn(self.first, self.last, self.indices, self.values, indptr.copy(), indices, values)
-        return SparseRows.of(indptr, indices, values, self.num_rows)
-
 
 def row_parts(indptr: NDArray[np.int64]) -> list[slice]:
     return chunks(indptr, smallest=1 << 14, most=16)
 
 
+def worth_threads(multiplications: int, threads: int | None) -> int:
+    """How many threads to use: one where handing work over costs more than it saves."""
+    return (num_threads() if threads is None else threads) if multiplications >= _LARGE else 1
+
+
+def column_parts(width: int, threads: int) -> list[slice]:
+    """Stretches of columns, one for each thread, of at least four registers each."""
+    blocks = max(1, width // (4 * LANES))
+    count = max(1, min(threads, blocks))
+    cuts = [4 * LANES * (blocks * i // count) for i in range(count)]
+    return [slice(a, b) for a, b in pairwise([*cuts, width])]
+
+
+def aligned(num_rows: int, width: int) -> Matrix:
+    """An empty matrix that starts where a cache line does.
+
+    A register is as long as a cache line; rows that lie across two take twice as long to load.
+    """
+    memory = np.empty(num_rows * width + LANES, np.float32)
+    start = -memory.ctypes.data % (4 * LANES) // 4
+    return memory[start : start + num_rows * width].reshape(num_rows, width)
+
+
 def gather(matrix: SparseRows, source: Matrix, out: Matrix, *, threads: int | None = None) -> None:
     """out = matrix @ source; both are as wide as a multiple of sixteen."""
-    threads = num_threads() if threads is None else threads
-    large = len(matrix.parts) > 1 and len(matrix.indices) * source.shape[1] >= _LARGE
-    parts = matrix.parts if large and threads > 1 else [slice(0, matrix.num_rows)]
-    entries = (matrix.first, matrix.last, matrix.indices, matrix.values)
-    run(_gather, parts, *entries, source, out, threads=threads)
+    threads = worth_threads(len(matrix.indices) * source.shape[1], threads)
+    parts = matrix.parts if threads > 1 else [slice(0, matrix.num_rows)]
+    run(gather_rows, parts, *matrix[:4], source, out, threads=threads)
+
+
+def scatter(matrix: SparseRows, source: Matrix, out: Matrix, *, threads: int | None = None) -> None:
+    """out = matrixᵀ @ source; every thread takes some columns, so that no two add to one place.
+
+    Sums run in the order of the rows, whatever the threads. Nothing is transposed: that costs as
+    much as the product, and a sampled matrix is used once.
+    """
+    threads = worth_threads(len(matrix.indices) * source.shape[1], threads)
+    out[:] = 0
+    run(
+        scatter_columns,
+        column_parts(source.shape[1], threads),
+        *matrix[:4],
+        source,
+        out,
+        threads=threads,
+    )
 
 
 def multiply(a: Matrix, b: Matrix, out: Matrix, *, threads: int = 1) -> None:
     """out = a @ b, by blocks of rows."""
+    if len(a) <= _BLOCK:
+        np.matmul(a, b, out=out)
+        return
 
     def block(start: int, stop: int) -> None:
         np.matmul(a[start:stop], b, out=out[start:stop])
@@ -102,8 +148,8 @@ def _blocks(num_rows: int) -> list[slice]:
 
 
 @fused
-def _gather(start, stop, first, last, indices, values, source, out):  # type: ignore[no-untyped-def]
-    """Four registers wide, then one; a loop over columns inside the loop over entries."""
+def gather_rows(start, stop, first, last, indices, values, source, out):  # type: ignore[no-untyped-def]
+    """out = matrix @ source for some rows, four registers at a time, then one."""
     width = source.shape[1]
     wide = width // 64 * 64
     zero = spread(np.float32(0))
@@ -128,17 +174,22 @@ def _gather(start, stop, first, last, indices, values, source, out):  # type: ig
 
 
 @fused
-def _count(first, last, indices, counts):  # type: ignore[no-untyped-def]
-    for r in range(len(first)):
-        for e in range(first[r], last[r]):
-            counts[indices[e] + 1] += 1
-
-
-@fused
-def _turn(first, last, indices, values, at, out_indices, out_values):  # type: ignore[no-untyped-def]
-    for r in range(len(first)):
-        for e in range(first[r], last[r]):
-            c = indices[e]
-            out_indices[at[c]] = r
-            out_values[at[c]] = values[e]
-            at[c] += 1
+def scatter_columns(start, stop, first, last, indices, values, source, out):  # type: ignore[no-untyped-def]
+    """out += matrixᵀ @ source for columns ``start`` to ``stop``, four registers at a time."""
+    wide = start + (stop - start) // 64 * 64
+    for c in range(start, wide, 64):
+        for r in range(len(first)):
+            a0, a1 = load(source, r, c), load(source, r, c + 16)
+            a2, a3 = load(source, r, c + 32), load(source, r, c + 48)
+            for e in range(first[r], last[r]):
+                u, value = np.int64(indices[e]), spread(values[e])
+                store(out, u, c, fma(value, a0, load(out, u, c)))
+                store(out, u, c + 16, fma(value, a1, load(out, u, c + 16)))
+                store(out, u, c + 32, fma(value, a2, load(out, u, c + 32)))
+                store(out, u, c + 48, fma(value, a3, load(out, u, c + 48)))
+    for c in range(wide, stop, 16):
+        for r in range(len(first)):
+            a0 = load(source, r, c)
+            for e in range(first[r], last[r]):
+                u = np.int64(indices[e])
+                store(out, u, c, fma(spread(values[e]), a0, load(out, u, c)))

@@ -25,7 +25,9 @@ from autogm.algorithm import ALL
 from autogm.graph import Graph, Rows
 from autogm.message.kernel import chunks, compiled, run
 
-__all__ = ["INFERENCE", "neighbours", "sample", "step_key"]
+__all__ = ["INFERENCE", "Nodes", "mix", "mix_int", "neighbours", "sample", "step_key"]
+
+Nodes = NDArray[np.int64]
 
 INFERENCE = 2**64 - 1
 """In place of an epoch: the one draw that inference uses."""
@@ -58,9 +60,9 @@ def neighbours(graph: Graph, direction: str = "in") -> Rows:
 
 def step_key(sample_seed: int, step: int, epoch: int = INFERENCE) -> int:
     """The key of one message-passing step; steps count from 1."""
-    key = _mix_int(operator.index(sample_seed))
+    key = mix_int(operator.index(sample_seed))
     for part in (epoch, step):
-        key = _mix_int(key + operator.index(part))
+        key = mix_int(key + operator.index(part))
     return key
 
 
@@ -111,8 +113,8 @@ def _count_repeats(drawn: Rows) -> Rows:
     return Rows(distinct.indptr, distinct.indices, values)
 
 
-def _mix_int(x: int) -> int:
-    """`_mix` in Python's integers."""
+def mix_int(x: int) -> int:
+    """`mix` in Python's integers."""
     x &= _MASK
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB & _MASK
@@ -120,7 +122,8 @@ def _mix_int(x: int) -> int:
 
 
 @compiled
-def _mix(x):  # type: ignore[no-untyped-def]
+def mix(x):  # type: ignore[no-untyped-def]
+    """SplitMix64's finaliser."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -152,11 +155,11 @@ def _draw_rows(  # type: ignore[no-untyped-def]
             for j in range(n):
                 place[j] = j
         elif w > n:
-            _draw_again(_mix(key + _mix(stable_keys[u])), n, w, scratch, place)
+            _draw_again(mix(key + mix(stable_keys[u])), n, w, scratch, place)
         elif n <= 64 * w:
-            _draw_dense(_mix(key + _mix(stable_keys[u])), n, w, scratch, place)
+            _draw_dense(mix(key + mix(stable_keys[u])), n, w, scratch, place)
         else:
-            _draw_sparse(_mix(key + _mix(stable_keys[u])), n, w, scratch, place)
+            _draw_sparse(mix(key + mix(stable_keys[u])), n, w, scratch, place)
         for j in range(w):
             indices[out + j] = row_indices[first + place[j]]
         if len(weights):
@@ -173,7 +176,7 @@ def _draw_dense(stream, n, w, scratch, place):  # type: ignore[no-untyped-def]
         scratch[i] = 0
     for j in range(w):
         stream += np.uint64(0x9E3779B97F4A7C15)
-        t = _below(_mix(stream), np.uint64(n - w + j + 1))
+        t = _below(mix(stream), np.uint64(n - w + j + 1))
         if (scratch[t >> np.uint64(6)] >> (t & low6)) & one:
             t = np.uint64(n - w + j)
         scratch[t >> np.uint64(6)] |= one << (t & low6)
@@ -196,7 +199,7 @@ def _draw_sparse(stream, n, w, scratch, place):  # type: ignore[no-untyped-def]
         scratch[i] = free
     for j in range(w):
         stream += np.uint64(0x9E3779B97F4A7C15)
-        t = _below(_mix(stream), np.uint64(n - w + j + 1))
+        t = _below(mix(stream), np.uint64(n - w + j + 1))
         at = _slot(scratch, size, t, free)
         if scratch[at] == t:
             t = np.uint64(n - w + j)
@@ -230,7 +233,7 @@ def _draw_again(stream, n, w, scratch, place):  # type: ignore[no-untyped-def]
         scratch[i] = 0
     for _ in range(w):
         stream += np.uint64(0x9E3779B97F4A7C15)
-        scratch[_below(_mix(stream), np.uint64(n))] += np.uint64(1)
+        scratch[_below(mix(stream), np.uint64(n))] += np.uint64(1)
     at = 0
     for i in range(n):
         for _ in range(np.int64(scratch[i])):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from autogm.message.lanes import padded
-from autogm.message.product import SparseRows, gather
+from autogm.message.product import SparseRows, gather, multiply_transposed, scatter
 
 
 @st.composite
@@ -36,10 +36,28 @@ def test_gather_is_the_product(dense, width):
     np.testing.assert_allclose(out, dense @ source, rtol=1e-5, atol=1e-5)
 
 
-@given(dense=matrices())
-def test_transposing_twice_gives_the_matrix_back(dense):
-    turned = rows_of(dense).transposed()
-    assert turned.num_rows == dense.shape[1]
-    again = turned.transposed()
-    for ours, expected in zip(again[:4], rows_of(dense)[:4], strict=True):
-        np.testing.assert_array_equal(ours, expected)
+@given(dense=matrices(), width=st.sampled_from([16, 48, 64, 80, 144]))
+def test_scatter_is_the_product_with_the_transpose(dense, width):
+    source = np.random.default_rng(0).standard_normal((len(dense), width)).astype(np.float32)
+    out = np.full((dense.shape[1], width), np.nan, dtype=np.float32)
+    scatter(rows_of(dense), source, out)
+    np.testing.assert_allclose(out, dense.T @ source, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("product", [gather, scatter])
+def test_the_number_of_threads_does_not_change_a_bit(product):
+    rng = np.random.default_rng(1)
+    matrix = rows_of(rng.random((700, 600)).astype(np.float32) * (rng.random((700, 600)) < 0.3))
+    source = rng.random((700, 80), dtype=np.float32)
+    one, two = (np.empty((700, 80), np.float32) for _ in range(2))
+    product(matrix, source, one, threads=1)
+    product(matrix, source, two, threads=2)
+    np.testing.assert_array_equal(one, two)
+
+
+def test_the_transposed_dense_product_adds_blocks_up():
+    rng = np.random.default_rng(2)
+    a, b = (rng.standard_normal((20_000, width)).astype(np.float32) for width in (5, 3))
+    out = np.empty((5, 3), np.float32)
+    multiply_transposed(a, b, out, threads=2)
+    np.testing.assert_allclose(out, a.T @ b, rtol=1e-3, atol=1e-2)

@@ -1,0 +1,153 @@
+"""Dense products in registers, to be called inside compiled loops.
+
+A call into BLAS would wake its threads, and would hand the interpreter's lock to and fro; and its
+sums depend on its version. Right factors are as wide as a multiple of sixteen.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autogm.message.kernel import fused
+from autogm.message.lanes import fma, load, spread, store
+
+__all__ = ["multiply", "multiply_transposed", "transpose"]
+
+
+@fused
+def multiply(a, b, out):  # type: ignore[no-untyped-def]
+    """out = a b: four rows by four registers at a time, then what is left."""
+    rows, wide = len(a) // 4 * 4, b.shape[1] // 64 * 64
+    zero = spread(np.float32(0))
+    for r in range(0, rows, 4):
+        for c in range(0, wide, 64):
+            s00, s01, s02, s03 = zero, zero, zero, zero
+            s10, s11, s12, s13 = zero, zero, zero, zero
+            s20, s21, s22, s23 = zero, zero, zero, zero
+            s30, s31, s32, s33 = zero, zero, zero, zero
+            for j in range(a.shape[1]):
+                b0, b1 = load(b, j, c), load(b, j, c + 16)
+                b2, b3 = load(b, j, c + 32), load(b, j, c + 48)
+                x0, x1 = spread(a[r, j]), spread(a[r + 1, j])
+                x2, x3 = spread(a[r + 2, j]), spread(a[r + 3, j])
+                s00, s01, s02, s03 = (
+                    fma(x0, b0, s00),
+                    fma(x0, b1, s01),
+                    fma(x0, b2, s02),
+                    fma(x0, b3, s03),
+                )
+                s10, s11, s12, s13 = (
+                    fma(x1, b0, s10),
+                    fma(x1, b1, s11),
+                    fma(x1, b2, s12),
+                    fma(x1, b3, s13),
+                )
+                s20, s21, s22, s23 = (
+                    fma(x2, b0, s20),
+                    fma(x2, b1, s21),
+                    fma(x2, b2, s22),
+                    fma(x2, b3, s23),
+                )
+                s30, s31, s32, s33 = (
+                    fma(x3, b0, s30),
+                    fma(x3, b1, s31),
+                    fma(x3, b2, s32),
+                    fma(x3, b3, s33),
+                )
+            _store_four(out, r, c, s00, s01, s02, s03)
+            _store_four(out, r + 1, c, s10, s11, s12, s13)
+            _store_four(out, r + 2, c, s20, s21, s22, s23)
+            _store_four(out, r + 3, c, s30, s31, s32, s33)
+        for c in range(wide, b.shape[1], 16):
+            s0, s1, s2, s3 = zero, zero, zero, zero
+            for j in range(a.shape[1]):
+                b0 = load(b, j, c)
+                s0 = fma(spread(a[r, j]), b0, s0)
+                s1 = fma(spread(a[r + 1, j]), b0, s1)
+                s2 = fma(spread(a[r + 2, j]), b0, s2)
+                s3 = fma(spread(a[r + 3, j]), b0, s3)
+            store(out, r, c, s0)
+            store(out, r + 1, c, s1)
+            store(out, r + 2, c, s2)
+            store(out, r + 3, c, s3)
+    for r in range(rows, len(a)):
+        for c in range(0, b.shape[1], 16):
+            s0 = zero
+            for j in range(a.shape[1]):
+                s0 = fma(spread(a[r, j]), load(b, j, c), s0)
+            store(out, r, c, s0)
+
+
+@fused
+def multiply_transposed(a, b, out):  # type: ignore[no-untyped-def]
+    """out = aᵀ b: four rows of each at a time; sums run in the order of the rows."""
+    out[:] = 0
+    rows, wide = len(a) // 4 * 4, b.shape[1] // 64 * 64
+    for r in range(0, rows, 4):
+        for c in range(0, wide, 64):
+            b00, b01, b02, b03 = _load_four(b, r, c)
+            b10, b11, b12, b13 = _load_four(b, r + 1, c)
+            b20, b21, b22, b23 = _load_four(b, r + 2, c)
+            b30, b31, b32, b33 = _load_four(b, r + 3, c)
+            for j in range(a.shape[1]):
+                x0, x1 = spread(a[r, j]), spread(a[r + 1, j])
+                x2, x3 = spread(a[r + 2, j]), spread(a[r + 3, j])
+                s0, s1, s2, s3 = _load_four(out, j, c)
+                s0, s1, s2, s3 = (
+                    fma(x0, b00, s0),
+                    fma(x0, b01, s1),
+                    fma(x0, b02, s2),
+                    fma(x0, b03, s3),
+                )
+                s0, s1, s2, s3 = (
+                    fma(x1, b10, s0),
+                    fma(x1, b11, s1),
+                    fma(x1, b12, s2),
+                    fma(x1, b13, s3),
+                )
+                s0, s1, s2, s3 = (
+                    fma(x2, b20, s0),
+                    fma(x2, b21, s1),
+                    fma(x2, b22, s2),
+                    fma(x2, b23, s3),
+                )
+                s0, s1, s2, s3 = (
+                    fma(x3, b30, s0),
+                    fma(x3, b31, s1),
+                    fma(x3, b32, s2),
+                    fma(x3, b33, s3),
+                )
+                _store_four(out, j, c, s0, s1, s2, s3)
+        for c in range(wide, b.shape[1], 16):
+            b0, b1, b2, b3 = load(b, r, c), load(b, r + 1, c), load(b, r + 2, c), load(b, r + 3, c)
+            for j in range(a.shape[1]):
+                s0 = fma(spread(a[r, j]), b0, load(out, j, c))
+                s0 = fma(spread(a[r + 1, j]), b1, s0)
+                s0 = fma(spread(a[r + 2, j]), b2, s0)
+                store(out, j, c, fma(spread(a[r + 3, j]), b3, s0))
+    for r in range(rows, len(a)):
+        for c in range(0, b.shape[1], 16):
+            b0 = load(b, r, c)
+            for j in range(a.shape[1]):
+                store(out, j, c, fma(spread(a[r, j]), b0, load(out, j, c)))
+
+
+@fused
+def transpose(a, out):  # type: ignore[no-untyped-def]
+    """out = aᵀ, for matrices that are small beside what they are multiplied with."""
+    for r in range(len(a)):
+        for c in range(a.shape[1]):
+            out[c, r] = a[r, c]
+
+
+@fused
+def _load_four(a, r, c):  # type: ignore[no-untyped-def]
+    return load(a, r, c), load(a, r, c + 16), load(a, r, c + 32), load(a, r, c + 48)
+
+
+@fused
+def _store_four(out, r, c, s0, s1, s2, s3):  # type: ignore[no-untyped-def]
+    store(out, r, c, s0)
+    store(out, r, c + 16, s1)
+    store(out, r, c + 32, s2)
+    store(out, r, c + 48, s3)

@@ -68,4 +68,4 @@ def _signs(keys: NDArray[np.uint64], count: int, seed: int) -> NDArray[np.float6
             word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
         words.append(word ^ (word >> np.uint64(31)))
     bits = np.unpackbits(np.stack(words, axis=1).view(np.uint8), axis=1, count=count)
-    return np.where(bits, 1.0, -1.0) / np.sqrt(count)
+    return np.asarray(np.where(bits, 1.0, -1.0) / np.sqrt(count))

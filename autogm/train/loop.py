@@ -107,9 +107,9 @@ def _train(
     seeds: Sequence[int],
     limits: _Limits,
 ) -> list[TrainResult]:
+    task = Task.of(graph, settings)
     if not isinstance(algorithm, Algorithm):
         raise InputError(f"an Algorithm is needed, but got {algorithm!r}; try Algorithm.gcn()")
-    task = Task.of(graph, settings)
     start = time.perf_counter()
     shared = model(task, algorithm)
     runs = [_Run(task, shared, seed, limits) for seed in seeds]

@@ -60,7 +60,7 @@ def _in_panels(steps: Sequence[SparseRows], x: Features) -> Matrix:
 
 
 def _as_scipy(step: SparseRows) -> sparse.csr_array:
-    indptr = np.append(step.first, step.last[-1:])
+    indptr = np.concatenate([[0], step.last])
     return sparse.csr_array(
         (step.values, step.indices, indptr), shape=(step.num_rows, step.num_columns)
     )

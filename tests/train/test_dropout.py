@@ -23,7 +23,9 @@ def mask_of(nodes, width, rate, seed=0, epoch=0, layer=0):
     dropout = Dropout.of(rate, seed)
     out = np.empty((len(nodes), width), np.float32)
     ones = np.ones((len(nodes), width), np.float32)
-    drop(ones, np.asarray(nodes, np.int64), dropout, np.uint64(layer_key(dropout, epoch, layer)), out)
+    drop(
+        ones, np.asarray(nodes, np.int64), dropout, np.uint64(layer_key(dropout, epoch, layer)), out
+    )
     return out
 
 

@@ -125,9 +125,7 @@ def test_the_gradient_is_that_of_finite_differences(kind, algorithm):
             for step in (1e-4, -1e-4):
                 parts = [p.astype(np.float64) for p in (*weights.layers, *weights[1:])]
                 parts[name].reshape(-1)[at] += step
-                moved = weights._replace(
-                    layers=tuple(parts[:-2]), output=parts[-2], bias=parts[-1]
-                )
+                moved = weights._replace(layers=tuple(parts[:-2]), output=parts[-2], bias=parts[-1])
                 slopes.append(loss_at(moved) / 2e-4)
             found = (*gradient.layers, gradient.output, gradient.bias)[name].reshape(-1)[at]
             assert found == pytest.approx(slopes[0] - slopes[1], rel=2e-2, abs=2e-4)
@@ -186,5 +184,3 @@ def test_equal_steps_are_laid_down_once():
     steps = whole(deep.batches(0)).steps
     entries = task.graph.num_edges * 2 + task.graph.num_nodes
     assert len(steps.indices) < 4 * entries < steps.num_entries
-
-

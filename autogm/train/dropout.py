@@ -141,15 +141,21 @@ def scatter_kept(rows, dropout, key, source, out):  # type: ignore[no-untyped-de
 
 @fused
 def drop(x, nodes, dropout, key, out):  # type: ignore[no-untyped-def]
-    """out = dropout(x), for dense rows."""
-    one = np.uint64(1)
+    """out = dropout(x), for dense rows of any width."""
+    factor, zero = spread(dropout.scale), spread(np.float32(0))
+    width = x.shape[1]
     for r in range(len(x)):
         base = mix(np.uint64(key) + np.uint64(nodes[r] + 1) * _GOLDEN)
-        for j, begin in enumerate(range(0, x.shape[1], 64)):
+        for j, begin in enumerate(range(0, width, 64)):
             bits = _word(base, j, dropout.level)
-            for c in range(begin, min(begin + 64, x.shape[1])):
-                kept = (bits >> np.uint64(c - begin)) & one
+            end = min(begin + 64, width)
+            for c in range(begin, end - 15, 16):
+                store(out, r, c, keep(bits, fma(factor, load(x, r, c), zero)))
+                bits >>= np.uint64(16)
+            for c in range(end - (end - begin) % 16, end):
+                kept = bits & np.uint64(1)
                 out[r, c] = x[r, c] * dropout.scale if kept else np.float32(0)
+                bits >>= np.uint64(1)
 
 
 @fused

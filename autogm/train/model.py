@@ -98,10 +98,13 @@ class Fields:
             task.graph, algorithm, settings.sample_seed, settings.oversample
         )
         self._memory, self._scratch = settings.memory, scratch
+        self.kept = 1 - settings.dropout
 
     def batch(self, judged: Judged, epoch: int, share: float = 1.0) -> Batch:
         field = self.field(judged.nodes, epoch)
-        return Batch(judged, share, Steps.of(field), feature_rows(self.features, field.nodes[0]))
+        kept = 1.0 if epoch == INFERENCE else self.kept
+        rows = feature_rows(self.features, field.nodes[0], kept=kept)
+        return Batch(judged, share, Steps.of(field), rows)
 
     def field(self, nodes: Nodes, epoch: int = INFERENCE) -> Field:
         return self._aggregation.field(nodes, epoch=epoch)
@@ -224,7 +227,7 @@ class Linear:
         self._fold = self.layout.outputs < self.layout.width
         self._scratch = _Scratch()
         self.fields = Fields(task, algorithm, self._scratch_size)
-        self._train = self._made(task.train)
+        self._train = self._made(task.train, kept=self.fields.kept)
         self.validation = self.fields.fitted(task.val)
         if self._cheaper_made(task.val, self.validation.whole):
             self.validation = self._made(task.val)
@@ -253,14 +256,14 @@ class Linear:
 
         return in_order(self.fields, nodes, self._task.head.num_outputs, outputs)
 
-    def _made(self, judged: Judged) -> Batches:
+    def _made(self, judged: Judged, *, kept: float = 1.0) -> Batches:
         """One batch whose rows have been through all steps."""
         parts = [
             propagated(self.fields.field(judged.nodes[some]), self.fields.features)
             for some in stretches(len(judged.nodes), self.fields.fitted(judged).size)
         ]
         count = len(judged.nodes)
-        rows = feature_rows(_stacked(parts), np.arange(count), judged.nodes)
+        rows = feature_rows(_stacked(parts), np.arange(count), judged.nodes, kept=kept)
         batch = _without_steps(judged, rows)
         return Batches(self.fields, judged, INFERENCE, size=count, whole=batch)
 
@@ -287,9 +290,8 @@ def _features(task: Task) -> Features:
 def _stacked(parts: list[Any]) -> Features:
     if len(parts) == 1:
         return parts[0]
-    if any(isinstance(part, np.ndarray) for part in parts):
-        dense = [part if isinstance(part, np.ndarray) else part.toarray() for part in parts]
-        return np.concatenate(dense)
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
     return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
 

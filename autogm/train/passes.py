@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from autogm.message.field import Field
 from autogm.message.kernel import fused
+from autogm.message.lanes import fma, load, positive, spread, store
 from autogm.message.product import gather_rows, scatter_columns
 from autogm.train.adam import GO_ON, current, judge, step
 from autogm.train.dense import multiply, multiply_transposed, transpose
@@ -155,25 +156,28 @@ def _copy(a: Any, out: Any) -> None:
 
 @fused
 def _add_bias(outputs: Any, bias: Any) -> None:
-    for r in range(len(outputs)):
-        for c in range(outputs.shape[1]):
-            outputs[r, c] += bias[0, c]
+    one = spread(np.float32(1))
+    for c in range(0, outputs.shape[1], 16):
+        lanes = load(bias, 0, c)
+        for r in range(len(outputs)):
+            store(outputs, r, c, fma(one, lanes, load(outputs, r, c)))
 
 
 @fused
 def _sum_rows(x: Any, out: Any) -> None:
-    out[:] = 0
-    for r in range(len(x)):
-        for c in range(x.shape[1]):
-            out[0, c] += x[r, c]
+    one = spread(np.float32(1))
+    for c in range(0, x.shape[1], 16):
+        total = spread(np.float32(0))
+        for r in range(len(x)):
+            total = fma(one, load(x, r, c), total)
+        store(out, 0, c, total)
 
 
 @fused
 def _relu(x: Any) -> None:
-    """NaN stays NaN, so that a training that diverges is seen."""
     for r in range(len(x)):
-        for c in range(x.shape[1]):
-            x[r, c] = np.float32(0) if x[r, c] < 0 else x[r, c]
+        for c in range(0, x.shape[1], 16):
+            store(x, r, c, positive(load(x, r, c)))
 
 
 @fused

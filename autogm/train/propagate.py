@@ -21,11 +21,12 @@ _PANEL = 256
 
 
 def propagated(field: Field, features: Features) -> Features:
-    """The rows of the field's targets: sparse while they are, dense from then on."""
+    """The rows of the field's targets; passed on sparse while they are, dense from then on."""
     x = features if len(field.nodes[0]) == features.shape[0] else features[field.nodes[0]]
     for i, step in enumerate(field.steps):
         if isinstance(x, np.ndarray) or _share_after(step, x) > _FULL:
-            return _in_panels(field.steps[i:], x)
+            made = _in_panels(field.steps[i:], x)
+            return made if isinstance(features, np.ndarray) else sparse.csr_array(made)
         x = _as_scipy(step) @ x
         x.sort_indices()
     return x

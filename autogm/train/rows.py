@@ -59,14 +59,19 @@ class FeatureRows(NamedTuple):
         return 24 * len(self.nodes) + 8 * self.scratch
 
 
-def feature_rows(features: Features, rows: Nodes, nodes: Nodes | None = None) -> FeatureRows:
-    """Rows ``rows`` standing for ``nodes`` (the same unless given), in the cheaper form."""
+def feature_rows(
+    features: Features, rows: Nodes, nodes: Nodes | None = None, *, kept: float = 1.0
+) -> FeatureRows:
+    """Rows standing for ``nodes`` (the same unless given), in the cheaper form.
+
+    Dropout keeps a share of their entries; a sparse product skips the others, a dense one cannot.
+    """
     nodes = rows if nodes is None else nodes
     if isinstance(features, np.ndarray):
         return _dense(features if _is_whole(rows, features) else features[rows], nodes)
     first, last = (features.indptr[rows + i].astype(np.int64) for i in (0, 1))
     cells = len(rows) * int(features.shape[1])
-    if product_cost(cells, dense=True) < product_cost(int((last - first).sum())):
+    if product_cost(cells, dense=True) < kept * product_cost(int((last - first).sum())):
         return _dense(features[rows].toarray(), nodes)
     indices = features.indices.astype(np.int32, copy=False)
     return _frozen(nodes, first, last, indices, features.data, np.empty((0, 0), np.float32))

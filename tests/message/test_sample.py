@@ -182,9 +182,9 @@ def test_below_is_the_exact_scaling(number, m):
 
 @given(st.integers(-(2**63), 2**64), st.integers(0, 2**64 - 1), st.integers(1, 1000))
 def test_keys_of_steps_equal_the_reference(seed, epoch, step):
-    from autogm.message.sample import _mix
+    from autogm.message.sample import mix
 
     number = reference.stream(seed, epoch, step, key=9, j=0)
-    stream = (step_key(seed, step, epoch) + int(_mix(np.uint64(9)))) % 2**64
-    stream = (int(_mix(np.uint64(stream))) + 0x9E3779B97F4A7C15) % 2**64
-    assert int(_mix(np.uint64(stream))) == number
+    stream = (step_key(seed, step, epoch) + int(mix(np.uint64(9)))) % 2**64
+    stream = (int(mix(np.uint64(stream))) + 0x9E3779B97F4A7C15) % 2**64
+    assert int(mix(np.uint64(stream))) == number

@@ -62,10 +62,19 @@ def versions(*names: str) -> dict[str, str]:
     }
 
 
+def read(name: str) -> dict[str, Any]:
+    """The record of an earlier run, or an empty one."""
+    path = RESULTS / f"{name}.json"
+    return dict(json.loads(path.read_text())) if path.exists() else {}
+
+
 def write(name: str, record: dict[str, Any], *packages: str) -> None:
     RESULTS.mkdir(exist_ok=True)
-    record = {"machine": machine(), "versions": versions(*packages), **record}
-    (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+    record = {**record, "machine": machine(), "versions": versions(*packages)}
+    path = RESULTS / f"{name}.json"
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(record, indent=1) + "\n")
+    partial.replace(path)
 
 
 def print_table(header: list[str], rows: list[list[Any]]) -> None:

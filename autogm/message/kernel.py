@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import platform
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, cast
 
 import numba
@@ -19,7 +21,16 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-__all__ = ["chunks", "compiled", "flushed_denormals", "fused", "num_threads", "run"]
+__all__ = [
+    "chunks",
+    "compiled",
+    "flushed_denormals",
+    "fused",
+    "help_out",
+    "inlined",
+    "num_threads",
+    "run",
+]
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,12 +47,38 @@ def fused(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compile(function, fastmath={"contract"}, error_model="numpy")
 
 
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`fused`, laid into whoever calls it: a call with some arrays costs as much as a short row."""
+    return _compile(function, fastmath={"contract"}, error_model="numpy", forceinline=True)
+
+
 def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     try:
         kernel = numba.njit(cache=True, nogil=True, **options)(function)
     except RuntimeError:  # no folder to keep machine code in: compile in every process
-        kernel = numba.njit(nogil=True, **options)(function)
+        return cast("Callable[..., Any]", numba.njit(nogil=True, **options)(function))
+    _stamp(kernel)
     return cast("Callable[..., Any]", kernel)
+
+
+def _stamp(kernel: Any) -> None:
+    """Let kept machine code count only for the kernels of all files as they are now.
+
+    Numba looks at the file of the function alone, not at those of the functions it calls.
+    """
+    with contextlib.suppress(AttributeError):
+        file = kernel._cache._cache_file
+        file._source_stamp = (file._source_stamp, _digest_of_kernels())
+
+
+@cache
+def _digest_of_kernels() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.parent.rglob("*.py")):
+        source = path.read_bytes()
+        if b"@fused" in source or b"@compiled" in source or b"@intrinsic" in source:
+            digest.update(source)
+    return digest.hexdigest()
 
 
 def num_threads() -> int:
@@ -49,6 +86,11 @@ def num_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def help_out(call: Callable[..., Any], *args: Any) -> Future[Any]:
+    """Have a helper thread call it, soon."""
+    return _pool(num_threads()).submit(call, *args)
 
 
 @cache
@@ -76,8 +118,9 @@ def run(
 ) -> list[Any]:
     """Call ``kernel(start, stop, *args)`` for each part; results come in the parts' order.
 
-    The calling thread works too, and every thread takes the next part that is left. A kernel that
-    itself calls `run` must say ``threads=1``: a helper that waits for helpers may wait forever.
+    The calling thread works too, and every thread takes the next part that is left. Nobody waits
+    for a helper that has not begun, so a kernel may itself call `run`. When a part fails, no other
+    is begun, and those that are being worked on are not waited for.
     """
     helpers = min(num_threads() if threads is None else threads, len(parts)) - 1
     if helpers < 1:
@@ -91,14 +134,19 @@ def run(
 
     mode = _float_mode()
 
-    def help_out() -> None:
+    def work_alike() -> None:
         with _in_float_mode(mode):
             work()
 
-    futures = [_pool(num_threads()).submit(help_out) for _ in range(helpers)]
-    work()
-    for future in futures:
-        future.result()
+    futures = [help_out(work_alike) for _ in range(helpers)]
+    try:
+        work()
+        for future in futures:
+            if not future.cancel():
+                future.result()
+    finally:
+        for _ in todo:
+            pass
     return results
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "positive",
     "spread",
     "store",
+    "sum_of",
     "where_above",
 ]
 
@@ -160,3 +161,18 @@ def lowest(_: Any, bits: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.uint64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def sum_of(_: Any, lanes: Any) -> Any:
+    """The lanes' sum, halves added to halves."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        total = args[0]
+        for half in (8, 4, 2, 1):
+            turned = [(i + half) % LANES for i in range(LANES)]
+            order = ir.Constant(ir.VectorType(ir.IntType(32), LANES), turned)
+            total = builder.fadd(total, builder.shuffle_vector(total, total, order))
+        return builder.extract_element(total, _index(0))
+
+    return types.float32(_lanes), code

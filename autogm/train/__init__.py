@@ -1,12 +1,11 @@
 """Weights for an algorithm."""
 
-from autogm.train.heads import HEADS, Binary, Head, MultiClass, MultiLabel, Regression
+from autogm.algorithm.heads import Binary, Head, MultiClass, MultiLabel, Regression
 from autogm.train.loop import train, train_runs
 from autogm.train.result import Epoch, Reason, TrainResult
 from autogm.train.settings import TrainSettings
 
 __all__ = [
-    "HEADS",
     "Binary",
     "Epoch",
     "Head",

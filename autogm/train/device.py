@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from autogm.algorithm import Algorithm
+from autogm.algorithm.heads import Head, MultiClass, Regression
 from autogm.errors import InputError, optional
 from autogm.message.product import Matrix
 from autogm.message.sample import Nodes, step_key
 from autogm.train.adam import GO_ON, current, judge, step
-from autogm.train.heads import Head, MultiClass, Regression
 from autogm.train.layout import Vector
 from autogm.train.model import Batches, Learner, Losses, Model, in_order
 from autogm.train.passes import Batch

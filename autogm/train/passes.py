@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from autogm.message.dense import multiply, multiply_transposed, transpose
 from autogm.message.field import Field
 from autogm.message.kernel import fused
 from autogm.message.lanes import fma, load, positive, spread, store
 from autogm.message.product import gather_rows, scatter_columns
 from autogm.train.adam import GO_ON, current, judge, step
-from autogm.train.dense import multiply, multiply_transposed, transpose
 from autogm.train.dropout import activate, deactivate, layer_key
-from autogm.train.heads import loss
 from autogm.train.layout import Layout, matrix, take
+from autogm.train.loss import loss
 from autogm.train.rows import FeatureRows, kept_times, kept_transposed_times, times
 from autogm.train.task import Judged
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autogm.algorithm import Algorithm, Weights
-from autogm.train.heads import Head
+from autogm.algorithm.heads import Head
 from autogm.train.task import Task
 
 __all__ = ["Epoch", "Reason", "TrainResult"]

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autogm.graph.features import Features
+from autogm.message.dense import multiply, multiply_transposed
 from autogm.message.kernel import fused
 from autogm.message.lanes import padded
 from autogm.message.product import Matrix, gather_rows
 from autogm.message.sample import Nodes
-from autogm.train.dense import multiply, multiply_transposed
 from autogm.train.dropout import drop, gather_kept, scatter_kept
 from autogm.train.layout import take
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autogm.algorithm import Weights
+from autogm.algorithm.heads import Binary, Head, MultiClass, MultiLabel, Regression
 from autogm.errors import InputError
 from autogm.graph import Graph, Splits, require_graph
 from autogm.measure.metrics import score
 from autogm.message.product import Matrix
 from autogm.message.sample import Nodes
-from autogm.train.heads import Binary, Head, MultiClass, MultiLabel, Regression
 from autogm.train.settings import TrainSettings
 
 __all__ = ["Judged", "Task"]

@@ -8,7 +8,7 @@ from autogm.message import reference
 from autogm.train import TrainSettings, passes
 from autogm.train.device import OnDevice
 from autogm.train.dropout import Dropout
-from autogm.train.heads import loss
+from autogm.train.loss import loss
 from autogm.train.model import Linear, Messages, model
 from autogm.train.task import Task
 from tests.message.graphs import algorithms, dense, keys

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from autogm.train.heads import Binary, MultiClass, MultiLabel, Regression, loss
+from autogm.algorithm.heads import Binary, MultiClass, MultiLabel, Regression
+from autogm.train.loss import loss
 from autogm.train.task import Judged
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autogm.train.dense import multiply, multiply_transposed, transpose
+from autogm.message.dense import multiply, multiply_transposed, transpose
 
 
 def matrix(rows, columns, seed=0):

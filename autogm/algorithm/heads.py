@@ -1,0 +1,120 @@
+"""Output layers: what the last matrix stands for, and what it answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "HEADS",
+    "SIGMOID",
+    "SOFTMAX",
+    "SQUARE",
+    "Binary",
+    "Head",
+    "MultiClass",
+    "MultiLabel",
+    "Regression",
+]
+
+Outputs = NDArray[np.float32]
+
+SOFTMAX, SIGMOID, SQUARE = range(3)
+"""How wrong answers are counted: cross-entropy of one class, of each label, or squares."""
+
+
+@dataclass(frozen=True)
+class Head(ABC):
+    """``num_outputs`` columns of outputs, read as one kind of answer."""
+
+    name: ClassVar[str]
+    metric: ClassVar[str]
+    """What it is judged by unless another is asked for."""
+    kind: ClassVar[int]
+    """By which formula it learns."""
+    num_outputs: int
+
+    @abstractmethod
+    def scores(self, outputs: Outputs) -> NDArray[np.float64]:
+        """What `autogm.measure.score` takes: probabilities, or numbers."""
+
+    @abstractmethod
+    def answers(self, outputs: Outputs) -> NDArray[Any]:
+        """A code a node, 0 or 1 a label, or a number."""
+
+
+@dataclass(frozen=True)
+class MultiClass(Head):
+    """One of C classes; targets are codes, n x 1."""
+
+    name: ClassVar[str] = "multiclass"
+    metric: ClassVar[str] = "accuracy"
+    kind: ClassVar[int] = SOFTMAX
+
+    def scores(self, outputs: Outputs) -> NDArray[np.float64]:
+        outputs = outputs.astype(np.float64)
+        powers = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+    def answers(self, outputs: Outputs) -> NDArray[Any]:
+        return np.asarray(outputs.argmax(axis=1))
+
+
+@dataclass(frozen=True)
+class MultiLabel(Head):
+    """Any of L labels; targets are n x L of 0 and 1."""
+
+    name: ClassVar[str] = "multilabel"
+    metric: ClassVar[str] = "micro_f1"
+    kind: ClassVar[int] = SIGMOID
+
+    def scores(self, outputs: Outputs) -> NDArray[np.float64]:
+        return _sigmoid(outputs)
+
+    def answers(self, outputs: Outputs) -> NDArray[Any]:
+        return (outputs > 0).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Binary(Head):
+    """The second of two classes or not; targets are n x 1."""
+
+    name: ClassVar[str] = "binary"
+    metric: ClassVar[str] = "accuracy"
+    kind: ClassVar[int] = SIGMOID
+    num_outputs: int = 1
+
+    def scores(self, outputs: Outputs) -> NDArray[np.float64]:
+        return _sigmoid(outputs)[:, 0]
+
+    def answers(self, outputs: Outputs) -> NDArray[Any]:
+        return (outputs[:, 0] > 0).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Regression(Head):
+    """A number; targets are n x 1."""
+
+    name: ClassVar[str] = "regression"
+    metric: ClassVar[str] = "r2"
+    kind: ClassVar[int] = SQUARE
+    num_outputs: int = 1
+
+    def scores(self, outputs: Outputs) -> NDArray[np.float64]:
+        return outputs[:, 0].astype(np.float64)
+
+    def answers(self, outputs: Outputs) -> NDArray[Any]:
+        return self.scores(outputs)
+
+
+HEADS: dict[str, type[Head]] = {
+    head.name: head for head in (MultiClass, MultiLabel, Binary, Regression)
+}
+
+
+def _sigmoid(outputs: Outputs) -> NDArray[np.float64]:
+    return np.asarray(1 / (1 + np.exp(-np.clip(outputs.astype(np.float64), -500, 500))))

@@ -1,0 +1,88 @@
+"""Threads that go through a plan's steps side by side.
+
+Every thread runs the whole list of steps. A step is cut into parts, and a ticket says which part
+is taken next; nobody begins a step before all parts of the one before are done. Tickets belong to
+a call: a helper that comes late finds every part taken and touches nothing, so that nobody waits
+for helpers, only for parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from autogm.message.kernel import flushed_denormals, fused, help_out
+
+__all__ = ["Call", "finish_part", "go_through", "take_part", "wait_for"]
+
+Call = tuple[Any, tuple[Any, ...], int]
+"""A kernel, its arguments after (tickets, first ticket, who), and how many tickets it takes."""
+
+# Two counters a ticket, a cache line apart: parts taken, parts done.
+_LINE = 8
+
+
+def go_through(calls: Sequence[Call], threads: int) -> None:
+    """Run every kernel once, one after another, each by up to ``threads`` threads."""
+    tickets = np.zeros((sum(call[2] for call in calls), 2 * _LINE), np.int64)
+
+    def work(who: int) -> None:
+        at = 0
+        with flushed_denormals():
+            for kernel, args, count in calls:
+                kernel(tickets, at, who, *args)
+                at += count
+
+    for who in range(1, threads):
+        help_out(work, who)
+    work(0)
+
+
+def _counter(context: Any, builder: Any, kind: Any, args: Any, place: int) -> Any:
+    """Where a counter of ``tickets[i]`` stands."""
+    array = context.make_array(kind)(context, builder, args[0])
+    row = builder.mul(args[1], ir.Constant(ir.IntType(64), 2 * _LINE))
+    return builder.gep(array.data, [builder.add(row, ir.Constant(ir.IntType(64), place * _LINE))])
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def take_part(_: Any, tickets: Any, i: Any) -> Any:
+    """The number of the next part of step i that nobody has taken."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        counter = _counter(context, builder, signature.args[0], args, 0)
+        return builder.atomic_rmw("add", counter, ir.Constant(ir.IntType(64), 1), "seq_cst")
+
+    return types.int64(tickets, types.int64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def finish_part(_: Any, tickets: Any, i: Any) -> Any:
+    """Say that a part is done, and all that it wrote is there."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        counter = _counter(context, builder, signature.args[0], args, 1)
+        return builder.atomic_rmw("add", counter, ir.Constant(ir.IntType(64), 1), "seq_cst")
+
+    return types.int64(tickets, types.int64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _num_done(_: Any, tickets: Any, i: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        counter = _counter(context, builder, signature.args[0], args, 1)
+        return builder.load_atomic(counter, "acquire", 8)
+
+    return types.int64(tickets, types.int64), code
+
+
+@fused
+def wait_for(tickets: Any, i: Any, count: Any) -> None:
+    """Until ``count`` parts of step i are done."""
+    while _num_done(tickets, i) < count:
+        pass

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import hashlib
 import os
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from scipy import sparse
 
 from autogm.errors import InputError, optional, parsing, show
 from autogm.graph import archive, toy
-from autogm.graph.edges import EdgeList, compress
+from autogm.graph.edges import EdgeList, check_sparse, compress
 from autogm.graph.features import normalize_rows
 from autogm.graph.graph import Graph
 from autogm.graph.planetoid import file_names, read_planetoid
@@ -30,7 +31,6 @@ class Dataset:
     """A graph with a name: where its raw files lie and how it is usually loaded."""
 
     name: str
-    paper_name: str | None
     folder: str
     files: tuple[str, ...]
     pyg_class: str | None
@@ -61,7 +61,6 @@ def _planetoid(folder: str, **counts: Any) -> Dataset:
     name = folder.lower()
     return Dataset(
         name=name,
-        paper_name=folder.capitalize(),
         folder=folder,
         files=file_names(name),
         pyg_class="Planetoid",
@@ -70,8 +69,8 @@ def _planetoid(folder: str, **counts: Any) -> Dataset:
     )
 
 
-def _npz(name: str, paper_name: str, folder: str, file: str, **more: Any) -> Dataset:
-    return Dataset(name=name, paper_name=paper_name, folder=folder, files=(f"{file}.npz",), **more)
+def _npz(name: str, folder: str, file: str, **more: Any) -> Dataset:
+    return Dataset(name=name, folder=folder, files=(f"{file}.npz",), **more)
 
 
 DATASETS = {
@@ -81,7 +80,6 @@ DATASETS = {
         _planetoid("CiteSeer", nodes=3327, edges=4552, features=3703, classes=6),
         _npz(
             "citeseer-paper",
-            "Citeseer",
             "CiteSeer-paper",
             "citeseer",
             pyg_class=None,
@@ -95,7 +93,6 @@ DATASETS = {
         _planetoid("PubMed", nodes=19717, edges=44324, features=500, classes=3),
         _npz(
             "computers",
-            "AmazonC",
             "Computers",
             "amazon_electronics_computers",
             pyg_class="Amazon",
@@ -107,7 +104,6 @@ DATASETS = {
         ),
         _npz(
             "photo",
-            "AmazonP",
             "Photo",
             "amazon_electronics_photo",
             pyg_class="Amazon",
@@ -119,7 +115,6 @@ DATASETS = {
         ),
         _npz(
             "cs",
-            "CoauthorC",
             "CS",
             "ms_academic_cs",
             pyg_class="Coauthor",
@@ -131,7 +126,6 @@ DATASETS = {
         ),
         _npz(
             "physics",
-            "CoauthorP",
             "Physics",
             "ms_academic_phy",
             pyg_class="Coauthor",
@@ -143,7 +137,6 @@ DATASETS = {
         ),
         Dataset(
             name="digits",
-            paper_name=None,
             folder="",
             files=(),
             pyg_class=None,
@@ -252,17 +245,22 @@ def _download(dataset: Dataset, root: str | Path | None) -> Path:
         )
     purpose = f"downloading {dataset.name!r} (its raw files are not in {where})"
     sets = optional("torch_geometric.datasets", extra="pyg", purpose=purpose)
+    fetch = optional("torch_geometric.data", extra="pyg", purpose=purpose).download_url
+    url = getattr(sets, dataset.pyg_class).url.rstrip("/")
     try:
-        getattr(sets, dataset.pyg_class)(str(base), dataset.folder)
+        # The class itself would also unpickle what it fetched, before our reader sees it.
+        where.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=where) as partial:
+            for file in dataset.files:
+                fetch(f"{url}/{file}", partial, log=False)
+            for file in dataset.files:
+                (Path(partial) / file).replace(where / file)
     except Exception as error:  # whatever the network throws
         raise InputError(
             f"{dataset.name!r} could not be downloaded ({type(error).__name__}); put "
             f"{show(dataset.files)} into {where}, or name another folder with root= or $AUTOGM_DATA"
         ) from error
-    folder = find_raw(dataset, base)
-    if folder is None:
-        raise InputError(f"torch_geometric downloaded {dataset.name!r}, but not to {where}")
-    return folder
+    return where
 
 
 def _parse(dataset: Dataset, folder: Path) -> Graph:
@@ -299,4 +297,6 @@ def _parse(dataset: Dataset, folder: Path) -> Graph:
 def csr_of(arrays: Mapping[str, Any], prefix: str) -> sparse.csr_array:
     """A matrix kept as prefix_data, prefix_indices, prefix_indptr and prefix_shape."""
     parts = tuple(arrays[f"{prefix}_{key}"] for key in ("data", "indices", "indptr"))
-    return sparse.csr_array(parts, shape=tuple(arrays[f"{prefix}_shape"].tolist()))
+    matrix = sparse.csr_array(parts, shape=tuple(arrays[f"{prefix}_shape"].tolist()))
+    check_sparse(matrix, "node ids" if prefix == "adj" else "feature columns")
+    return matrix

@@ -11,7 +11,17 @@ from scipy import sparse
 
 from autogm.errors import InputError
 
-__all__ = ["MAX_NODES", "EdgeList", "Rows", "check_num_nodes", "check_weights", "compress"]
+__all__ = [
+    "MAX_NODES",
+    "EdgeList",
+    "Rows",
+    "check_num_nodes",
+    "check_row_starts",
+    "check_sparse",
+    "check_weights",
+    "compress",
+    "first_outside",
+]
 
 # Node positions are int32.
 MAX_NODES = 2**31 - 1
@@ -135,6 +145,42 @@ def check_num_nodes(num_nodes: int) -> None:
         raise InputError(
             f"a graph holds at most {MAX_NODES:,} nodes, but got {num_nodes:,}; "
             "split it into components or sample it first"
+        )
+
+
+def first_outside(positions: NDArray[Any], count: int) -> int | None:
+    """A position that is not in 0..count-1, or None."""
+    for extreme in (positions.min, positions.max) if len(positions) else ():
+        if not 0 <= (position := int(extreme())) < count:
+            return position
+    return None
+
+
+def check_row_starts(indptr: NDArray[Any], num_entries: int) -> None:
+    """The entries of a row follow those of the row before."""
+    if indptr[0] != 0 or indptr[-1] != num_entries or np.any(np.diff(indptr) < 0):
+        raise InputError(
+            f"indptr must rise from 0 to the number of entries ({num_entries}), but it runs "
+            f"from {indptr[0]} to {indptr[-1]} or falls in between; make the matrix again"
+        )
+
+
+def check_sparse(matrix: Any, what: str) -> None:
+    """Compiled loops follow the positions in a compressed matrix wherever they lead.
+
+    ``what`` says what its column numbers are.
+    """
+    if matrix.format not in ("csr", "csc", "bsr"):
+        return  # SciPy itself looks at the others
+    check_row_starts(matrix.indptr, len(matrix.indices))
+    rows, columns = matrix.shape
+    count = rows if matrix.format == "csc" else columns
+    if matrix.format == "bsr":
+        count //= matrix.blocksize[1]
+    if (wrong := first_outside(matrix.indices, count)) is not None:
+        raise InputError(
+            f"{what} of a matrix of shape {rows} x {columns} must be in 0..{count - 1}, but one "
+            f"is {wrong}; make the matrix again with the right shape"
         )
 
 

@@ -1,8 +1,10 @@
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -324,6 +326,74 @@ def test_what_cannot_be_downloaded_says_where_to_put_it(tmp_path):
         InputError, match=r"'citeseer-paper' cannot be .* put citeseer\.npz into .*"
     ):
         load_graph("citeseer-paper", root=tmp_path)
+
+
+def fake_fetch(monkeypatch, contents):
+    """Let torch_geometric's fetch write these files; the addresses it was asked for."""
+    datasets = pytest.importorskip("torch_geometric.data")
+    asked = []
+
+    def fetch(url, folder, log=True):
+        asked.append(url)
+        (Path(folder) / url.rpartition("/")[2]).write_bytes(contents(url))
+
+    monkeypatch.setattr(datasets, "download_url", fetch)
+    return asked
+
+
+def test_a_download_is_read_by_our_own_reader(data_folder, tmp_path, monkeypatch):
+    raw = data_folder / "Cora" / "raw"
+    asked = fake_fetch(monkeypatch, lambda url: (raw / url.rpartition("/")[2]).read_bytes())
+    graph = load_graph("cora", root=tmp_path)
+    assert graph.fingerprint == load_graph("cora", root=data_folder).fingerprint
+    assert asked[0] == "https://github.com/kimiyoung/planetoid/raw/master/data/ind.cora.x"
+    assert [path.name for path in (tmp_path / "Cora").iterdir()] == ["raw"]
+    assert {path.name for path in (tmp_path / "Cora" / "raw").iterdir()} == set(
+        DATASETS["cora"].files
+    )
+
+
+class Foreign:
+    """Unpickles by making a folder."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.mark),)
+
+
+def test_a_foreign_pickle_in_a_download_is_refused(data_folder, tmp_path, monkeypatch):
+    raw, mark = data_folder / "Cora" / "raw", tmp_path / "mark"
+    foreign = pickle.dumps(Foreign(mark))
+    fake_fetch(
+        monkeypatch,
+        lambda url: foreign if url.endswith(".graph") else (raw / url.split("/")[-1]).read_bytes(),
+    )
+    with pytest.raises(InputError, match=r"ind\.cora\.graph is not .* was not executed"):
+        load_graph("cora", root=tmp_path)
+    assert not mark.exists()
+
+
+def test_half_a_download_leaves_nothing(tmp_path, monkeypatch):
+    def contents(url):
+        if url.endswith(".allx"):
+            raise OSError("the line is dead")
+        return b"x"
+
+    fake_fetch(monkeypatch, contents)
+    with pytest.raises(InputError, match=r"'cora' could not be downloaded \(OSError\); put "):
+        load_graph("cora", root=tmp_path)
+    assert list((tmp_path / "Cora" / "raw").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["computers", "cs"])
+def test_the_addresses_of_other_graphs(name, tmp_path, monkeypatch):
+    asked = fake_fetch(monkeypatch, lambda url: b"no archive")
+    with pytest.raises(InputError, match=r"\.npz is not an \.npz file"):
+        load_graph(name, root=tmp_path)
+    folder = "https://github.com/shchur/gnn-benchmark/raw/master/data/npz"
+    assert asked == [f"{folder}/{DATASETS[name].files[0]}"]
 
 
 def test_columns_are_not_for_named_graphs():

@@ -14,7 +14,15 @@ from scipy import sparse
 
 from autogm.errors import InputError, show
 from autogm.graph import labels as label_codes
-from autogm.graph.edges import EdgeList, Rows, check_num_nodes, check_weights, compress
+from autogm.graph.edges import (
+    EdgeList,
+    Rows,
+    check_num_nodes,
+    check_sparse,
+    check_weights,
+    compress,
+    first_outside,
+)
 from autogm.graph.features import as_features, normalize_rows
 from autogm.graph.graph import Graph
 from autogm.graph.ids import IdIndex
@@ -172,8 +180,7 @@ def _ids(parts: _Parts) -> dict[str, Any]:
 def _check_range(parts: _Parts) -> None:
     check_num_nodes(parts.num_nodes)
     for end in (parts.source, parts.target):
-        if len(end) and (end.min() < 0 or end.max() >= parts.num_nodes):
-            wrong = end.min() if end.min() < 0 else end.max()
+        if (wrong := first_outside(end, parts.num_nodes)) is not None:
             raise InputError(
                 f"node ids must be in 0..{parts.num_nodes - 1}, but an edge names {wrong}; "
                 "give num_nodes, or a table with a node table for other ids"
@@ -320,6 +327,7 @@ def _networkx_weights(graph: Any, weight: str) -> NDArray[np.float64] | None:
 def _from_scipy(matrix: Any, weight: str | None) -> _Parts:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"an adjacency matrix must be square, but its shape is {matrix.shape}")
+    check_sparse(matrix, "node ids")
     entries = sparse.coo_array(matrix)  # duplicates as they are: those of a binary graph collapse
     present = entries.data != 0
     source, target = (ends[present].astype(np.int32) for ends in (entries.row, entries.col))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from autogm.errors import InputError
+from autogm.graph.edges import check_sparse
 
 __all__ = ["Features", "as_features", "normalize_rows"]
 
@@ -18,6 +19,7 @@ Features: TypeAlias = NDArray[np.float32] | sparse.csr_array
 def as_features(values: Any) -> Features:
     """A copy in float32: CSR where the values are sparse, else dense."""
     if sparse.issparse(values):
+        check_sparse(values, "feature columns")
         matrix = sparse.csr_array(values, dtype=np.float32, copy=True)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from autogm.errors import InputError, show
-from autogm.graph.edges import Rows, check_num_nodes, check_weights
+from autogm.graph.edges import (
+    Rows,
+    check_num_nodes,
+    check_row_starts,
+    check_sparse,
+    check_weights,
+    first_outside,
+)
 from autogm.graph.features import Features
 from autogm.graph.ids import IdIndex, stable_keys
 from autogm.graph.splits import Splits
@@ -218,13 +225,8 @@ def _check_rows(rows: Rows, *, directed: bool) -> None:
     indptr, indices, values = rows
     n = rows.num_rows
     check_num_nodes(n)
-    if indptr[0] != 0 or indptr[-1] != len(indices) or np.any(np.diff(indptr) < 0):
-        raise InputError(
-            f"indptr must rise from 0 to the number of entries ({len(indices)}), but it runs "
-            f"from {indptr[0]} to {indptr[-1]} or falls in between; build rows with as_graph"
-        )
-    if len(indices) and (indices.min() < 0 or indices.max() >= n):
-        wrong = indices.min() if indices.min() < 0 else indices.max()
+    check_row_starts(indptr, len(indices))
+    if (wrong := first_outside(indices, n)) is not None:
         raise InputError(
             f"node positions must be in 0..{n - 1}, but an edge names {wrong}; "
             "give num_nodes, or ids that are in the node table"
@@ -261,6 +263,8 @@ def _check_features(features: Features | None, names: Sequence[str] | None, num_
         raise InputError(
             f"there must be one name a feature column ({features.shape[1]}), but got {len(names)}"
         )
+    if sparse.issparse(features):
+        check_sparse(features, "feature columns")
     values = features.data if sparse.issparse(features) else features
     if not np.isfinite(values).all():
         raise InputError(_where_not_finite(features, names))

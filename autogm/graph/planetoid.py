@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from autogm.errors import InputError, parsing
+from autogm.graph.edges import check_sparse
 from autogm.graph.splits import Splits
 
 __all__ = ["Planetoid", "file_names", "read_planetoid"]
@@ -77,7 +78,9 @@ class _SavedMatrix:
 
 
 def _csr(saved: _SavedMatrix) -> sparse.csr_array:
-    return sparse.csr_array((saved.data, saved.indices, saved.indptr), shape=saved.shape)
+    matrix = sparse.csr_array((saved.data, saved.indices, saved.indptr), shape=saved.shape)
+    check_sparse(matrix, "feature columns")
+    return matrix
 
 
 def _reconstruct_matrix(cls: type, base: type, state: None) -> _SavedMatrix:

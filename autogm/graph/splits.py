@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from autogm.errors import InputError, show
+from autogm.graph.edges import first_outside
 
 __all__ = ["Splits"]
 
@@ -134,8 +135,7 @@ class Splits(NamedTuple):
         for name, nodes in self._asdict().items():
             if len(nodes) == 0:
                 raise InputError(f"the {name} split is empty; give it at least one node")
-            if nodes[0] < 0 or nodes[-1] >= num_nodes:
-                wrong = nodes[0] if nodes[0] < 0 else nodes[-1]
+            if (wrong := first_outside(nodes, num_nodes)) is not None:
                 raise InputError(
                     f"the {name} split must hold positions in 0..{num_nodes - 1}, but has {wrong}"
                 )

@@ -191,6 +191,30 @@ def test_objects_that_a_benchmark_file_holds_beside_are_left_alone(tmp_path):
     assert load_graph(tmp_path / "g.npz").num_nodes == 4
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"adj_indices": [1, 7, 1, 1]}, r"node ids of .* 4 x 4 must be in 0\.\.3, but one is 7"),
+        ({"adj_indptr": [0, 9, 2, 4, 4]}, r"number of entries \(4\), .* or falls in between"),
+        ({"attr_indices": [10**9, -5, 0]}, r"feature columns .* in 0\.\.2, but one is -5"),
+        ({"attr_indices": [10**9, 5, 0]}, r"feature columns .* in 0\.\.2, but one is 1000000000"),
+        ({"attr_indptr": [0, 9, 2, 2, 3]}, r"number of entries \(3\), .* or falls in between"),
+    ],
+)
+def test_positions_outside_a_benchmark_file_are_named(tmp_path, changes, message):
+    np.savez(tmp_path / "g.npz", **{**benchmark_arrays(), **changes})
+    with pytest.raises(InputError, match=message):
+        load_graph(tmp_path / "g.npz")
+
+
+def test_positions_outside_a_matrix_of_scipy_are_named(tmp_path):
+    broken = matrix()
+    broken.indices[1] = 7
+    sparse.save_npz(tmp_path / "g.npz", broken)
+    with pytest.raises(InputError, match=r"node ids .* must be in 0\.\.3, but one is 7; make"):
+        load_graph(tmp_path / "g.npz")
+
+
 def test_a_symmetric_matrix_market_file_is_undirected(write):
     banner = "%%MatrixMarket matrix coordinate pattern symmetric\n"
     graph = load_graph(write("g.mtx", f"{banner}3 3 2\n2 1\n3 2\n"))

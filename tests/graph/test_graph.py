@@ -163,6 +163,22 @@ def test_what_does_not_fit_together_is_refused(changes, message):
         path(**changes)
 
 
+@pytest.mark.parametrize(
+    ("indices", "indptr", "message"),
+    [
+        ([10**9, -5], [0, 1, 1, 2], r"feature columns .* must be in 0\.\.2, but one is -5"),
+        ([0, 3], [0, 1, 1, 2], r"feature columns .* must be in 0\.\.2, but one is 3"),
+        ([0, 1], [0, 9, 1, 2], r"indptr must rise from 0 to the number of entries \(2\)"),
+    ],
+)
+def test_positions_of_sparse_features_are_checked(indices, indptr, message):
+    features = sparse.csr_array((3, 3), dtype=np.float32)
+    features.data, features.indices = np.ones(2, np.float32), np.array(indices)
+    features.indptr = np.array(indptr)
+    with pytest.raises(InputError, match=message):
+        path(features=features)
+
+
 @pytest.mark.parametrize("bad", [NAN, float("inf"), -float("inf")])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_features_that_are_not_finite_are_named(bad, kind):

@@ -144,13 +144,21 @@ def _as_kind_of(ids: NDArray[Any], wanted: NDArray[Any]) -> NDArray[Any]:
         return wanted if wanted.dtype.kind == "U" else wanted.astype(str)
     if wanted.dtype.kind in "iu":
         return wanted
-    try:
-        integers = [int(value) for value in wanted.tolist()]
-        if wanted.dtype.kind == "f" and np.any(wanted != np.array(integers)):
-            raise ValueError
-        return np.array(integers, dtype=np.int64)
-    except (TypeError, ValueError, OverflowError):
+    integers = [_integer(value) for value in wanted.tolist()]
+    if None in integers:
+        strange = wanted[integers.index(None)]
         raise InputError(
-            f"node ids of this graph are integers like {show(ids)}, but got {show(wanted)}; "
+            f"node ids of this graph are integers like {show(ids)}, but got {show([strange])}; "
             "give the ids as they stand in the node table"
-        ) from None
+        )
+    return np.array(integers, dtype=np.int64)
+
+
+def _integer(value: Any) -> int | None:
+    """The integer that a number is or a text writes; 007 is another id than 7."""
+    try:
+        integer = int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    is_same = str(integer) == value if isinstance(value, str) else integer == value
+    return integer if is_same and -(2**63) <= integer < 2**63 else None

@@ -5,6 +5,7 @@ Knows how a person would find a row, so that an error can name file, line and co
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,6 +30,7 @@ __all__ = [
     "compute",
     "looks_numeric",
     "require_ids",
+    "written_integers",
 ]
 
 TableLike = Any
@@ -55,6 +57,8 @@ class TableReader:
                 self.names = list(self._dialect.names)
                 if role == "edges":
                     self._dialect.require_header(path)
+                else:
+                    self._dialect.require_names(path)
         else:
             self.what, self.title = f"the {role} table", "graph"
             self._data = _as_arrow(table, role)
@@ -76,12 +80,13 @@ class TableReader:
 
     def place(self, row: int) -> str:
         """Where a person finds a row (counted from 0)."""
-        if self._path is None or self._dialect is None:
-            return f"{self.what}, row {row + 1}"
-        with self._path.open(encoding="utf-8", errors="replace") as file:
-            lines = (number for number, line in enumerate(file, start=1) if line.strip())
-            wanted = self._dialect.filled_lines_before_data + row
-            return f"{self.what}, line {next(islice(lines, wanted, None))}"
+        if self._path is not None and self._dialect is not None:
+            before = self._dialect.lines_before_data
+            with self._path.open(encoding="utf-8", errors="replace") as file:
+                rows = _rows(islice(file, before, None), self._dialect.delimiter)
+                for line, _ in islice(rows, row, row + 1):
+                    return f"{self.what}, line {before + line}"
+        return f"{self.what}, row {row + 1}"
 
     def require(self, name: str) -> str:
         if name not in self.names:
@@ -149,7 +154,7 @@ class TableReader:
                 arrow_csv.ReadOptions(
                     skip_rows=dialect.lines_before_data, column_names=list(dialect.names)
                 ),
-                arrow_csv.ParseOptions(delimiter=dialect.delimiter),
+                arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
                 arrow_csv.ConvertOptions(include_columns=columns, column_types=dict(types)),
             ) as reader:
                 for batch in reader:
@@ -180,9 +185,10 @@ class _Dialect:
     delimiter: str
     names: tuple[str, ...]
     lines_before_data: int
-    filled_lines_before_data: int
+    first_cells: tuple[str, ...]
+    has_header: bool
     padded: frozenset[str] = frozenset()
-    """Columns with a number like 007 near the top: text, or the zeros would be lost."""
+    """Columns with a number like 007 near the top: codes, not quantities."""
     first_ids: frozenset[str] = frozenset()
     """What stands in the first two columns near the top."""
 
@@ -191,16 +197,15 @@ class _Dialect:
         """Read off the first line; two numbers where names should be are an edge, not a header."""
         _check_text(path)
         is_plain_list = path.suffix.lower() == ".txt"
-        before, filled, line = 0, 0, ""
+        before, line = 0, ""
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             for line in file:
                 if line.strip() and not (is_plain_list and line.startswith("#")):
                     break
                 before += 1
-                filled += bool(line.strip())
             said = re.fullmatch(r"sep=(.)\s*", line)  # how Excel says its delimiter
             if said:
-                before, filled, line = before + 1, filled + 1, next(file, "")
+                before, line = before + 1, next(file, "")
             sample = [line, *islice(file, 20_000)]
         if not line.strip() or (is_plain_list and line.startswith("#")):
             raise InputError(f"{path.name} holds no edges; add a line for each")
@@ -215,11 +220,12 @@ class _Dialect:
                 f"columns of {path.name} must be separated by one space or a tab, but there are "
                 "several spaces; squeeze them"
             )
-        rows = list(csv.reader(sample, delimiter=delimiter))
+        rows = [row for _, row in _rows(sample, delimiter)]
         has_header = not all(map(_is_number, rows[0][:2]))
         if is_plain_list:  # names of columns are rare there, and stand above numbers
             has_header &= len(rows) > 1 and all(map(_is_number, rows[1][:2]))
         if has_header:
+            before += 1 + sum(cell.count("\n") for cell in rows[0])
             names = tuple(cell.strip() for cell in rows[0])
         else:
             unnamed = (f"column{i}" for i in range(3, len(rows[0]) + 1))
@@ -228,7 +234,8 @@ class _Dialect:
         cells = ((n, c) for row in data for n, c in zip(names, row, strict=False))
         padded = frozenset(n for n, c in cells if c[:1] == "0" and c.isdigit() and len(c) > 1)
         first_ids = frozenset(cell.strip() for row in data for cell in row[:2])
-        return cls(delimiter, names, before + has_header, filled + has_header, padded, first_ids)
+        first_cells = tuple(rows[0])
+        return cls(delimiter, names, before, first_cells, has_header, padded, first_ids)
 
     def require_header(self, path: Path) -> None:
         """A name that stands among the ids too is an id, and the first line an edge."""
@@ -238,6 +245,28 @@ class _Dialect:
                 f"the first line of {path.name} must name its columns, but {twice[0]!r} stands "
                 "among the ids too; add a line like source,target"
             )
+
+    def require_names(self, path: Path) -> None:
+        """Numbers in the first line of a node table may be names of columns or a node."""
+        if not self.has_header:
+            raise InputError(
+                f"the first line of {path.name} must name its columns, but it holds "
+                f"{show(self.first_cells)}; give them names like id,x,label"
+            )
+
+
+def _rows(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a text table, each with the line it starts on (from 1); blank ones are none.
+
+    They end at a cell that is too long for Python's reader.
+    """
+    reader = csv.reader(lines, delimiter=delimiter)
+    start = 1
+    with contextlib.suppress(csv.Error):
+        for row in reader:
+            if row:
+                yield start, row
+            start = reader.line_num + 1
 
 
 def looks_numeric(column: Any, name: str, reader: TableReader) -> bool:
@@ -308,6 +337,26 @@ def as_ids(column: Any) -> NDArray[Any]:
     return as_numpy(as_text(column))
 
 
+def written_integers(column: Any) -> Any:
+    """Written ids as int64, where each is written as an integer is; else None.
+
+    007, +7 and 1e5 are other ids than 7 and 100000. A column that ends in .0 throughout is one of
+    integers beside empty cells, as pandas writes it.
+    """
+    functions = compute()
+    said = _said(column)
+    if functions.all(functions.ends_with(said, ".0")).as_py():
+        said = functions.utf8_slice_codeunits(said, 0, -2)
+    longer = functions.greater(functions.binary_length(said), 1)
+    padded = functions.and_(functions.starts_with(said, "0"), longer)
+    if functions.any(functions.or_(padded, functions.starts_with(said, "-0"))).as_py():
+        return None
+    try:
+        return said.cast(arrow().int64())
+    except arrow().ArrowInvalid:
+        return None
+
+
 def require_ids(column: Any, name: str, reader: TableReader, *, first_row: int = 0) -> None:
     """Every row has an id."""
     missing = column.is_null(nan_is_null=True)
@@ -351,7 +400,7 @@ def _plain_text(column: Any, *, trim: bool = False) -> Any:
 
 def _numbers_if_all_are(column: Any) -> Any:
     """Text as integers or floats where every cell that says something is one."""
-    said = compute().if_else(compute().is_in(column, arrow().array(_NOTHING)), None, column)
+    said = _said(column)
     for pattern, kind in (
         (r"^[-+]?(0|[1-9]\d{0,17})$", arrow().int64()),
         (_NUMBER, arrow().float64()),
@@ -359,6 +408,11 @@ def _numbers_if_all_are(column: Any) -> Any:
         if compute().all(compute().match_substring_regex(said, pattern)).as_py():
             return said.cast(kind)
     return column
+
+
+def _said(column: Any) -> Any:
+    """Text with null where a cell says nothing."""
+    return compute().if_else(compute().is_in(column, arrow().array(_NOTHING)), None, column)
 
 
 def _numeric_cells(column: Any) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ from autogm.graph.reader import (
     compute,
     looks_numeric,
     require_ids,
+    written_integers,
 )
 from autogm.graph.splits import Splits
 
@@ -90,8 +92,7 @@ def from_tables(
             f"{show(asked)} must be a column of the node table, but there is none; give nodes="
         )
     is_text = node_ids is not None and node_ids.dtype.kind == "U"
-    is_padded = any(map(edge_reader.is_padded, columns.names[:2]))
-    read = _Edges.read(edge_reader, columns, as_text=is_text or is_padded)
+    read = _Edges.read(edge_reader, columns, text_ids=is_text)
     edge_list, fields["ids"] = read.locate(node_ids, owner)
     rows, times = compress(edge_list, num_nodes=len(fields["ids"]), directed=directed)
     if row_normalize and "features" in fields:
@@ -189,25 +190,27 @@ class _Edges:
     num_edges: int = 0
 
     @classmethod
-    def read(cls, reader: TableReader, columns: _EdgeColumns, *, as_text: bool) -> _Edges:
+    def read(cls, reader: TableReader, columns: _EdgeColumns, *, text_ids: bool) -> _Edges:
         """Read once, batch by batch; once more as text when a cell is not what the first were."""
-        if not as_text:
-            try:
-                return cls._read(reader, columns, as_text=False)
-            except (arrow().ArrowInvalid, _TextIds):
-                pass
-        return cls._read(reader, columns, as_text=True)
+        with contextlib.suppress(_TextIds):
+            return cls._read_numbers(reader, columns, text_ids=text_ids)
+        return cls._read_numbers(reader, columns, text_ids=True)
 
     @classmethod
-    def _read(cls, reader: TableReader, columns: _EdgeColumns, *, as_text: bool) -> _Edges:
-        ends: tuple[Any, Any] = ([], []) if as_text else (_Column(), _Column())
+    def _read_numbers(cls, reader: TableReader, columns: _EdgeColumns, *, text_ids: bool) -> _Edges:
+        with contextlib.suppress(arrow().ArrowInvalid):
+            return cls._read(reader, columns, text_ids=text_ids, numbers=arrow().float64())
+        return cls._read(reader, columns, text_ids=text_ids, numbers=arrow().string())
+
+    @classmethod
+    def _read(
+        cls, reader: TableReader, columns: _EdgeColumns, *, text_ids: bool, numbers: Any
+    ) -> _Edges:
+        ends: tuple[Any, Any] = ([], []) if text_ids else (_Column(), _Column())
         carried = {name: _Column(np.float64) for name in columns.carried}
-        edges = cls(columns, as_text, ends, carried, reader.place)
-        types = (
-            dict.fromkeys(columns.names, arrow().string())
-            if as_text
-            else dict.fromkeys(columns.carried, arrow().float64())
-        )
+        edges = cls(columns, text_ids, ends, carried, reader.place)
+        # Ids are read as they are written: 007 is another id than 7.
+        types = dict.fromkeys(columns.names, arrow().string()) | dict.fromkeys(carried, numbers)
         for batch in reader.batches(columns.names, types):
             edges._add(batch, reader)
         if not edges.num_edges:
@@ -219,6 +222,10 @@ class _Edges:
         for i, name in enumerate(self.columns.names):
             column, first_row = batch.column(i), self.num_edges
             if i < 2:
+                if reader.is_text and not self.is_text:
+                    column = written_integers(column)
+                    if column is None:
+                        raise _TextIds
                 require_ids(column, name, reader, first_row=first_row)
                 self.ends[i].append(as_text(column) if self.is_text else _integers(column))
             else:
@@ -287,12 +294,12 @@ def _node_fields(
     for name in (label, split, *(features or ())):
         if name is not None:
             reader.require(name)
-    table = reader.read(text=[id] if reader.is_padded(id) else ())
-    require_ids(table.column(id), id, reader)
-    ids = as_ids(table.column(id))
-    if ids.dtype.kind not in "iu" and reader.is_text:
-        table = reader.read(text=[id])  # "10:30" is no time of day here
-        ids = as_ids(table.column(id))
+    table = reader.read(text=[id] if reader.is_text else ())
+    column = table.column(id)
+    integers = written_integers(column) if reader.is_text else None
+    column = column if integers is None else integers
+    require_ids(column, id, reader)
+    ids = as_ids(column)
     # A copy: Arrow shares memory with the dataframe it came from.
     fields: dict[str, Any] = {"ids": ids.copy() if ids.dtype.kind in "iu" else ids.astype(str)}
     used = [id]

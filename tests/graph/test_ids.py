@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -115,6 +117,12 @@ def test_an_unknown_id_is_named(ids):
 def test_text_that_is_no_integer_is_named(ids):
     with pytest.raises(InputError, match=r"are integers like .*, but got 'ann'"):
         IdIndex(ids).require(np.array(["ann"]))
+
+
+@pytest.mark.parametrize("wanted", ["007", "+7", "7.0", "7e0", " 7", "1_0"])
+def test_text_that_writes_an_integer_another_way_is_another_id(wanted):
+    with pytest.raises(InputError, match=f"are integers like 7, 10, but got '{re.escape(wanted)}'"):
+        IdIndex(np.array([7, 10])).require(np.array(["7", wanted]))
 
 
 @pytest.mark.parametrize("ids", INDICES)

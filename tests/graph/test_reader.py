@@ -285,6 +285,91 @@ def test_leading_zeros_of_node_ids_survive(write):
     assert (graph.ids.tolist(), graph.num_edges) == (["007", "7"], 1)
 
 
+LATE = "".join(f"{i},{i + 1}\n" for i in range(1, 30_000))
+
+
+@pytest.mark.parametrize(
+    "twins", [("007", "7"), ("1e5", "100000"), ("+7", "7"), ("0x1F", "31"), ("-0", "0")]
+)
+@pytest.mark.parametrize("lines", ["", LATE], ids=["early", "late"])
+def test_ids_that_are_written_differently_stay_apart(write, twins, lines):
+    graph = from_tables(write("e.csv", f"source,target\n{lines}{twins[0]},{twins[1]}\n"))
+    assert set(twins) <= set(graph.ids.tolist())
+
+
+@pytest.mark.parametrize("twins", [("007", "7"), ("1e5", "100000")])
+@pytest.mark.parametrize("lines", ["", LATE], ids=["early", "late"])
+def test_nodes_that_are_written_differently_stay_apart(write, twins, lines):
+    others = "".join(f"{i + 200_000},1\n" for i, _ in enumerate(lines.splitlines()))
+    nodes = write("n.csv", f"id,x\n{others}{twins[0]},1\n{twins[1]},2\n")
+    graph = from_tables(write("e.csv", f"source,target\n{twins[0]},{twins[1]}\n"), nodes)
+    assert graph.ids.tolist()[-2:] == list(twins)
+    assert graph.num_edges == 1
+
+
+def test_an_edge_does_not_find_a_node_that_is_written_differently(write):
+    nodes = write("n.csv", "id,x\n7,1\n8,2\n")
+    with pytest.raises(InputError, match="integers like 7, 8, but got '007'"):
+        from_tables(write("e.csv", "source,target\n007,8\n"), nodes)
+
+
+def test_whole_numbers_of_pandas_are_integers(write):
+    nodes = write("n.csv", "id,x\n7.0,1\n10.0,2\n")
+    graph = from_tables(write("e.csv", "source,target\n7,10\n"), nodes)
+    assert graph.ids.tolist() == [7, 10]
+
+
+def test_a_mark_for_nothing_among_integers_is_no_id(write):
+    with pytest.raises(InputError, match=r"'target' is empty in e\.csv, line 3"):
+        from_tables(write("e.csv", "source,target\n1,2\n2,NA\n"))
+
+
+@pytest.mark.parametrize("text", ["0,10,20\n1,5,6\n2,7,8\n", "5\n6\n", "1,5,x\n2,7,y\n"])
+def test_numbers_do_not_name_the_columns_of_nodes(write, text):
+    cells = ", ".join(map(repr, text.split("\n")[0].split(",")))
+    expected = f"first line of n.csv must name its columns, but it holds {cells}; give .* id,x"
+    with pytest.raises(InputError, match=expected):
+        from_tables({"source": [1], "target": [2]}, write("n.csv", text))
+
+
+def test_features_may_have_numbers_for_names(write):
+    nodes = write("n.csv", "id,0,1\na,5,6\nb,5,6\nc,7,8\n")
+    assert from_tables(EDGES, nodes).feature_names == ("0", "1")
+
+
+SEVERAL_LINES = 'id,note,x\na,"one\ntwo\nthree",1\n\nb,"four\nfive",2\nc,,'
+
+
+def test_a_cell_over_several_lines_counts_them_when_a_line_is_named(write):
+    with pytest.raises(InputError, match=r"n\.csv, line 8 has 'three'"):
+        from_tables(EDGES, write("n.csv", f"{SEVERAL_LINES}three\n"), features=["x"])
+
+
+def test_a_header_over_several_lines_is_counted(write):
+    text = f'"id","a\nnote"{SEVERAL_LINES[7:]}'
+    assert from_tables(EDGES, write("n.csv", f"{text}3\n"), features=["x"]).num_nodes == 3
+    with pytest.raises(InputError, match=r"n\.csv, line 9 has 'three'"):
+        from_tables(EDGES, write("n.csv", f"{text}three\n"), features=["x"])
+
+
+def test_cells_over_several_lines_may_stand_in_a_large_table(write):
+    lines = "".join(f'{i},"one\n{"x" * 40}\nthree",{i % 3}\n' for i in range(40_000))
+    nodes = write("n.csv", f"id,note,x\n{lines}")
+    graph = from_tables({"source": [0], "target": [1]}, nodes)
+    assert (graph.num_nodes, graph.feature_names) == (40_000, ("x",))
+
+
+def test_a_cell_longer_than_python_reads_does_not_hide_the_mistake(write):
+    text = f"id,note,x\na,{'y' * 200_000},1\nb,,two\nc,,3\n"
+    with pytest.raises(InputError, match=r"n\.csv, row 2 has 'two'"):
+        from_tables(EDGES, write("n.csv", text))
+
+
+def test_a_weight_that_is_written_strangely_does_not_make_ids_text(write):
+    path = write("e.csv", "source,target,weight\n1,2, 2.\n10,2,+.5\n")
+    assert from_tables(path).ids.tolist() == [1, 2, 10]
+
+
 def test_several_spaces_between_columns_are_named(write):
     with pytest.raises(InputError, match=r"columns of e\.txt must be separated by one space"):
         from_tables(write("e.txt", "1   2\n2   3\n"))

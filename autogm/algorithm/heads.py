@@ -19,6 +19,7 @@ __all__ = [
     "MultiClass",
     "MultiLabel",
     "Regression",
+    "head_for",
 ]
 
 Outputs = NDArray[np.float32]
@@ -114,6 +115,19 @@ class Regression(Head):
 HEADS: dict[str, type[Head]] = {
     head.name: head for head in (MultiClass, MultiLabel, Binary, Regression)
 }
+
+
+def head_for(num_classes: int, *, many: bool = False) -> Head:
+    """For labels of so many classes; ``many`` of them a node; none to name are numbers.
+
+    >>> head_for(2), head_for(7), head_for(0)
+    (Binary(num_outputs=1), MultiClass(num_outputs=7), Regression(num_outputs=1))
+    """
+    if num_classes == 0:
+        return Regression()
+    if many:
+        return MultiLabel(num_classes)
+    return Binary() if num_classes == 2 else MultiClass(num_classes)
 
 
 def _sigmoid(outputs: Outputs) -> NDArray[np.float64]:

@@ -48,8 +48,13 @@ def fused(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`fused`, laid into whoever calls it: a call with some arrays costs as much as a short row."""
-    return _compile(function, fastmath={"contract"}, error_model="numpy", forceinline=True)
+    """`fused` for loops' insides: laid into its caller, and its arrays' users are not counted.
+
+    Counting is atomic: two arrays cost more than a short row (measured: 22 ns of 26 a row). It may
+    make no array.
+    """
+    options = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
+    return _compile(function, **options, _nrt=False)
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:

@@ -1,5 +1,17 @@
 """How to compute what an algorithm answers, fastest on this graph."""
 
-from autogm.plan.plan import Plan, plan
+from autogm.plan.matrices import aggregations, feature_matrix
+from autogm.plan.nodes import NodePlan, node_plan
+from autogm.plan.plan import Plan, paper_plan, plan
+from autogm.plan.rewrite import Given
 
-__all__ = ["Plan", "plan"]
+__all__ = [
+    "Given",
+    "NodePlan",
+    "Plan",
+    "aggregations",
+    "feature_matrix",
+    "node_plan",
+    "paper_plan",
+    "plan",
+]

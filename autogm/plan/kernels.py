@@ -180,17 +180,18 @@ def propagate_numbers(  # type: ignore[no-untyped-def]
 @inlined
 def _sum_numbers(first, last, indices, values, x):  # type: ignore[no-untyped-def]
     """Two sums side by side, so that one need not wait for the other."""
-    one, two = np.float32(0), np.float32(0)
+    one, two, e = np.float32(0), np.float32(0), first
     if len(values):
-        for e in range(first, last):
+        while e < last:
             one += values[e] * x[np.uint32(indices[e])]
+            e += 1
         return one
-    even = first + (last - first) // 2 * 2
-    for e in range(first, even, 2):
+    while e + 1 < last:
         one += x[np.uint32(indices[e])]
         two += x[np.uint32(indices[e + 1])]
-    if even < last:
-        one += x[np.uint32(indices[even])]
+        e += 2
+    if e < last:
+        one += x[np.uint32(indices[e])]
     return one + two
 
 
@@ -250,23 +251,27 @@ def _narrow_sum(first, last, indices, values, source, c):  # type: ignore[no-unt
     """One register of a row: four sums side by side, so that none waits for another."""
     zero, one = spread(np.float32(0)), spread(np.float32(1))
     a0, a1, a2, a3 = zero, zero, zero, zero
-    whole = first + (last - first) // 4 * 4
+    e = first
     if len(values):
-        for e in range(first, whole, 4):
+        while e + 3 < last:
             a0 = fma(spread(values[e]), load(source, np.int64(indices[e]), c), a0)
             a1 = fma(spread(values[e + 1]), load(source, np.int64(indices[e + 1]), c), a1)
             a2 = fma(spread(values[e + 2]), load(source, np.int64(indices[e + 2]), c), a2)
             a3 = fma(spread(values[e + 3]), load(source, np.int64(indices[e + 3]), c), a3)
-        for e in range(whole, last):
+            e += 4
+        while e < last:
             a0 = fma(spread(values[e]), load(source, np.int64(indices[e]), c), a0)
+            e += 1
     else:
-        for e in range(first, whole, 4):
+        while e + 3 < last:
             a0 = fma(one, load(source, np.int64(indices[e]), c), a0)
             a1 = fma(one, load(source, np.int64(indices[e + 1]), c), a1)
             a2 = fma(one, load(source, np.int64(indices[e + 2]), c), a2)
             a3 = fma(one, load(source, np.int64(indices[e + 3]), c), a3)
-        for e in range(whole, last):
+            e += 4
+        while e < last:
             a0 = fma(one, load(source, np.int64(indices[e]), c), a0)
+            e += 1
     return fma(one, fma(one, a0, a1), fma(one, a2, a3))
 
 

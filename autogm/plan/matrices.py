@@ -184,7 +184,7 @@ class FeatureMatrix(NamedTuple):
     @property
     def multiplications(self) -> int:
         """Of a product with one column."""
-        return self.dense.size if self.is_dense else len(self.indices)
+        return len(self.dense) * self.width if self.is_dense else len(self.indices)
 
     @property
     def num_bytes(self) -> int:

@@ -7,7 +7,7 @@ of them, where nothing is nonlinear) and the draws of every step.
 from __future__ import annotations
 
 import threading
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,52 @@ from autogm.message.kernel import flushed_denormals, fused
 from autogm.message.lanes import padded
 from autogm.message.product import Matrix, aligned
 from autogm.plan.kernels import BLOCK, finish_rows, sums
-from autogm.plan.matrices import Aggregations
-from autogm.plan.rewrite import folded, pad
+from autogm.plan.matrices import Aggregations, FeatureMatrix
+from autogm.plan.plan import Plan
+from autogm.plan.rewrite import Given, first_product, folded, for_features, pad
 
-__all__ = ["NodePlan", "passes_outputs", "prepare"]
+__all__ = ["NodePlan", "node_plan"]
 
 # Beyond this share of the graph in one step, all nodes are computed in one pass.
 _LARGE = 0.25
 
+Answers = tuple[Matrix, NDArray[np.int32]]
 
-class Prepared(NamedTuple):
-    """What one call needs besides the nodes that are asked for, all of it read-only."""
+
+class NodePlan:
+    """Outputs, and codes if they are wanted, for nodes by position; many threads may ask."""
+
+    prepared: tuple[str, ...] = ()
+    """What was made in advance."""
+
+    def answers(self, targets: NDArray[np.int32]) -> Answers | None:
+        """Fresh arrays; None where one pass over all nodes is cheaper."""
+        raise NotImplementedError
+
+
+def node_plan(given: Given, *, threads: int, large: float = _LARGE) -> NodePlan:
+    """``large`` is the share of the graph beyond which it does not answer."""
+    return _Messages(given, threads, large) if given.algorithm.k else _OnlyFeatures(given)
+
+
+class _OnlyFeatures(NodePlan):
+    """k = 0: the output layer on the features of those who are asked for."""
+
+    def __init__(self, given: Given) -> None:
+        weight = for_features(given.features, given.weights.output)
+        self._given = (given.features, weight, given.output.bias, given.weights.num_outputs)
+        self._coded = given.coded
+
+    def answers(self, targets: NDArray[np.int32]) -> Answers | None:
+        features, weight, bias, count = self._given
+        outputs = aligned(len(targets), weight.shape[1])
+        codes = np.empty(len(targets) if self._coded else 0, np.int32)
+        _answer_features(targets, features, weight, bias, count, outputs, codes)
+        return outputs[:, :count], codes
+
+
+class _Ready(NamedTuple):
+    """What a call needs besides the nodes that are asked for, all of it read-only."""
 
     first: Matrix
     """Messages into step 1, of all nodes."""
@@ -66,68 +101,64 @@ class _OfThread(threading.local):
     scratch: _Scratch | None = None
 
 
-class NodePlan:
-    """Answers of one algorithm with its weights on one graph, for nodes by position."""
+class _Messages(NodePlan):
+    """k > 0: the receptive field of those who are asked for."""
 
-    def __init__(self, prepared: Prepared, k: int) -> None:
-        self._prepared, self._k = prepared, k
-        self._large = int(_LARGE * len(prepared.first))
+    prepared = ("features times the first matrix", "draws of every step")
+
+    def __init__(self, given: Given, threads: int, large: float) -> None:
+        weights = given.weights
+        self._k, self._coded = given.algorithm.k, given.coded
+        whole = not given.algorithm.l and _passes_outputs(given.algorithm, weights)
+        weight = folded(weights) if whole else weights.layers[0]
+        product = first_product("X W", given, weight)
+        first = Plan([product], product.target.width, threads).outputs()
+        self._ready = _ready(given.algorithm, weights, first, given.matrices)
+        self._large = int(large * len(first))
         self._own = _OfThread()
 
-    @property
-    def num_bytes(self) -> int:
-        """Of what was prepared."""
-        return sum(part.nbytes for part in self._prepared if isinstance(part, np.ndarray))
-
-    def answers(
-        self, targets: NDArray[np.int32], *, coded: bool
-    ) -> tuple[Matrix, NDArray[np.int32]] | None:
-        """Outputs and, if asked for, codes; None where one pass over all nodes is cheaper."""
-        size = len(targets)
-        outputs = aligned(size, self._prepared.bias.shape[1])
-        codes = np.empty(size if coded else 0, np.int32)
+    def answers(self, targets: NDArray[np.int32]) -> Answers | None:
+        ready, size = self._ready, len(targets)
+        outputs = aligned(size, ready.bias.shape[1])
+        codes = np.empty(size if self._coded else 0, np.int32)
         scratch = self._own.scratch or self._grow(max(size, 256))
-        given = (targets, self._k, self._prepared)
+        given = (targets, self._k, ready)
         with flushed_denormals():
-            missing = _answer(*given, scratch, self._large, outputs, codes)
-            while missing > 0:
-                scratch = self._grow(missing)
-                missing = _answer(*given, scratch, self._large, outputs, codes)
-        return None if missing < 0 else (outputs[:, : self._prepared.num_outputs], codes)
+            needed = _answer(*given, scratch, self._large, outputs, codes)
+            while needed > 0:
+                scratch = self._grow(needed)
+                needed = _answer(*given, scratch, self._large, outputs, codes)
+        return None if needed < 0 else (outputs[:, : ready.num_outputs], codes)
 
-    def _grow(self, missing: int) -> _Scratch:
-        before = self._own.scratch
-        capacity = missing + (0 if before is None else 2 * len(before.edges))
-        width = max(self._prepared.first.shape[1], self._prepared.bias.shape[1])
-        made = _Scratch(
-            np.zeros(len(self._prepared.first), np.int64) if before is None else before.place,
-            np.zeros(1, np.int64) if before is None else before.stamp,
-            np.zeros(self._k + 2, np.int64),
-            np.empty(capacity, np.int32),
-            np.zeros(capacity + self._k + 1, np.int64),
-            np.empty(capacity, np.int32),
-            np.empty(capacity if len(self._prepared.values) else 0, np.float32),
-            np.empty(capacity if self._prepared.scale.shape[1] else 0, np.float32),
-            aligned(2, min(capacity, len(self._prepared.first)) * width),
-            aligned(1, BLOCK * width)[0],
+    def _grow(self, needed: int) -> _Scratch:
+        """Room for as many nodes and edges, and more."""
+        ready, before = self._ready, self._own.scratch
+        room, n, width = 2 * needed, len(ready.first), ready.first.shape[1]
+        self._own.scratch = _Scratch(
+            place=np.zeros(n, np.int64) if before is None else before.place,
+            stamp=np.zeros(1, np.int64) if before is None else before.stamp,
+            level_at=np.zeros(self._k + 2, np.int64),
+            nodes=np.empty(room, np.int32),
+            row_ptr=np.zeros(room + 1, np.int64),
+            edges=np.empty(room, np.int32),
+            values=np.empty(room if len(ready.values) else 0, np.float32),
+            scale=np.empty(room if ready.scale.shape[1] else 0, np.float32),
+            messages=aligned(2, min(room, n) * width),
+            block=aligned(1, BLOCK * width)[0],
         )
-        self._own.scratch = made
-        return made
+        return self._own.scratch
 
 
-def prepare(
-    algorithm: Algorithm, weights: Weights, first: Matrix, matrices: Aggregations
-) -> Prepared:
-    """For `NodePlan`; ``first`` are the messages into step 1, as wide as whole registers."""
+def _ready(algorithm: Algorithm, weights: Weights, first: Matrix, matrices: Aggregations) -> _Ready:
     steps = range(1, algorithm.k + 1)
     scales = {id(scale): scale for scale in map(matrices.scale, steps)}
     order = list(scales)
-    after = _after(algorithm, weights, first.shape[1])
+    after = _after(algorithm, weights)
     sizes = [0 if matrix is None else matrix.size for matrix in after]
     begin = np.cumsum([0, *sizes])[:-1]
-    given = [matrix.reshape(-1) for matrix in after if matrix is not None]
-    return Prepared(
-        first=first,
+    laid = [matrix.reshape(-1) for matrix in after if matrix is not None]
+    return _Ready(
+        first=_read_only(first),
         indptr=matrices.indptr,
         indices=matrices.indices,
         values=matrices.values,
@@ -136,29 +167,43 @@ def prepare(
         matrix_of=np.array([matrices.matrix_of(step) for step in steps]),
         scale_of=np.array([order.index(id(matrices.scale(step))) for step in steps]),
         relu=algorithm.l,
-        weights=_read_only(np.concatenate([np.empty(0, np.float32), *given])),
+        weights=_read_only(np.concatenate([np.empty(0, np.float32), *laid])),
         weight_at=np.where(np.array(sizes) > 0, begin, -1),
         bias=pad(weights.bias[None], rows=1),
         num_outputs=weights.num_outputs,
     )
 
 
-def _after(algorithm: Algorithm, weights: Weights, width: int) -> list[Matrix | None]:
+def _after(algorithm: Algorithm, weights: Weights) -> list[Matrix | None]:
     """What messages are multiplied with after each step."""
     if algorithm.l:
         return [pad(matrix) for matrix in (*weights.layers[1:], weights.output)]
     none: list[Matrix | None] = [None] * (algorithm.k - 1)
-    return [*none, None if passes_outputs(algorithm, weights) else pad(folded(weights, 1))]
+    return [*none, None if _passes_outputs(algorithm, weights) else pad(folded(weights, 1))]
 
 
-def passes_outputs(algorithm: Algorithm, weights: Weights) -> bool:
+def _passes_outputs(algorithm: Algorithm, weights: Weights) -> bool:
     """Whether a linear algorithm passes outputs on, not messages of d numbers."""
     return padded(weights.num_outputs) <= padded(algorithm.d)
 
 
-def _read_only(array: NDArray[np.float32]) -> NDArray[np.float32]:
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     array.flags.writeable = False
     return array
+
+
+@fused
+def _answer_features(  # type: ignore[no-untyped-def]
+    targets, features: FeatureMatrix, weight, bias, num_outputs, outputs, codes
+):
+    for r in range(len(targets)):
+        u, out = targets[r], outputs[r : r + 1]
+        if len(features.dense):
+            multiply(features.dense[u : u + 1], weight, out)
+        else:
+            rows = (features.indptr, features.indices, features.values)
+            sums(u, u + 1, *rows, False, features.scale, False, weight, out)
+    finish_rows(0, len(targets), bias, num_outputs, outputs, codes)
 
 
 @fused

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from autogm.algorithm import Algorithm, Weights
-from autogm.graph import Graph
+from autogm.measure.clock import Clock, time_calls
+from autogm.measure.measurement import show_seconds
 from autogm.message.product import Matrix
 from autogm.plan.crew import Call, go_through
-from autogm.plan.matrices import Aggregations, FeatureMatrix, aggregations, feature_matrix
-from autogm.plan.rewrite import Prepared, literal_steps, steps_of
+from autogm.plan.matrices import FeatureMatrix, feature_matrix
+from autogm.plan.rewrite import Given, literal_steps, product_steps, steps_of
 from autogm.plan.steps import Memory, Place, Step
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "paper_plan", "plan"]
 
 
 class _Bound(NamedTuple):
@@ -35,23 +36,47 @@ class _OfThread(threading.local):
 class Plan:
     """Steps on one graph; many threads may run it at once, each in memory of its own."""
 
-    def __init__(self, steps: Sequence[Step], num_outputs: int, threads: int) -> None:
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        num_outputs: int,
+        threads: int,
+        *,
+        prepared: tuple[str, ...] = (),
+    ) -> None:
         self.steps = tuple(steps)
         self.num_outputs, self.threads = num_outputs, threads
+        self.prepared = prepared
         self._own = _OfThread()
-
-    @property
-    def outputs_place(self) -> Place:
-        return self.steps[-1].target
 
     def outputs(self) -> Matrix:
         """n x C numbers before the head reads them; a fresh array."""
-        memory = self._run()
-        return memory.at(self.outputs_place)[:, : self.num_outputs].copy()
+        return self._run().at(self.steps[-1].target)[:, : self.num_outputs].copy()
 
     def codes(self) -> NDArray[np.int32]:
         """The place of each node's largest output; a fresh array."""
         return self._run().codes.copy()
+
+    def explain(self, *, measured: bool = True) -> str:
+        """Each step with its shape, what it must move and compute, and how long it takes here."""
+        times = self._times() if measured else []
+        lines = []
+        for i, step in enumerate(self.steps):
+            cost, target = step.cost, step.target
+            line = f"{i + 1}. {step.name:<28} {target.rows:,} x {target.width}"
+            line += f"  {_count(cost.bytes)}B  {_count(cost.operations)}flop"
+            lines.append(line + (f"  {show_seconds(times[i])}" if measured else ""))
+        return "\n".join(lines)
+
+    def _times(self) -> list[float]:
+        """Seconds of each step, one after another, in the median."""
+        _, calls = self._bound()
+        timed = {str(i): partial(self._time, call) for i, call in enumerate(calls)}
+        timings = time_calls(timed, Clock(cap=0.5))
+        return [timing.median for timing in timings.values()]
+
+    def _time(self, call: Call, _: int) -> None:
+        go_through([call], self.threads)
 
     def _run(self) -> Memory:
         memory, calls = self._bound()
@@ -76,24 +101,57 @@ class Plan:
         return max(16, *(step.scratch for step in self.steps))
 
 
-def plan(
-    graph: Graph,
-    algorithm: Algorithm,
-    weights: Weights,
-    *,
-    threads: int,
-    coded: bool = True,
-    sample_seed: int = 0,
-    oversample: bool = False,
-    literal: bool = False,
-    matrices: Aggregations | None = None,
-    features: FeatureMatrix | None = None,
-) -> Plan:
-    """The plan of all nodes in one pass; what plans of a graph share may be given."""
-    assert graph.features is not None
-    features = feature_matrix(graph.features) if features is None else features
-    if matrices is None:
-        matrices = aggregations(graph, algorithm, sample_seed=sample_seed, oversample=oversample)
-    given = Prepared(algorithm, weights, features, matrices, coded)
-    steps = literal_steps(given) if literal else steps_of(given)
-    return Plan(steps, weights.num_outputs, threads)
+def plan(given: Given, *, threads: int) -> Plan:
+    """All nodes in one pass."""
+    prepared = ["aggregation matrices"] if given.algorithm.k else []
+    prepared += [] if given.algorithm.l or not given.algorithm.k else ["product of the weights"]
+    outputs = given.weights.num_outputs
+    return Plan(steps_of(given), outputs, threads, prepared=tuple(prepared))
+
+
+def paper_plan(given: Given, *, threads: int) -> Plan:
+    """Layer by layer; a linear algorithm's messages are passed in advance.
+
+    So does the code that the paper's authors released; it exists to reproduce their figures.
+    """
+    outputs = given.weights.num_outputs
+    if given.algorithm.l or given.algorithm.k == 0:
+        prepared: tuple[str, ...] = ("aggregation matrices",) if given.algorithm.k else ()
+        return Plan(literal_steps(given), outputs, threads, prepared=prepared)
+    steps = product_steps(given._replace(features=_propagated(given)))
+    return Plan(steps, outputs, threads, prepared=("propagated features",))
+
+
+def _propagated(given: Given) -> FeatureMatrix:
+    """A_k .. A_1 X."""
+    features, matrices = given.features, given.matrices
+    x: Any = features.dense
+    if not features.is_dense:
+        x = _scipy(features.indptr, features.indices, features.values, features.width)
+        x = _scaled(x, features.scale)
+    n, x = given.rows, _scaled(x, matrices.before())
+    for step in range(1, given.algorithm.k + 1):
+        indptr = matrices.indptr[matrices.matrix_of(step)]
+        entries = slice(indptr[0], indptr[-1])
+        values = matrices.values[entries] if len(matrices.values) else matrices.values
+        b = _scipy(indptr - indptr[0], matrices.indices[entries], values, n)
+        x = _scaled(b @ x + x if matrices.loop else b @ x, matrices.scale(step))
+    return feature_matrix(x)
+
+
+def _scipy(indptr: Any, indices: Any, values: Any, width: int) -> sparse.csr_array:
+    values = values if len(values) else np.ones(len(indices), np.float32)
+    return sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, width))
+
+
+def _scaled(x: Any, scale: NDArray[np.float32]) -> Any:
+    if not len(scale):
+        return x
+    return x * scale[:, None] if isinstance(x, np.ndarray) else sparse.diags_array(scale) @ x
+
+
+def _count(number: int) -> str:
+    for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= scale:
+            return f"{number / scale:.3g} {unit}"
+    return f"{number} "

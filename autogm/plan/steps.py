@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -47,15 +48,21 @@ class Cost(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A matrix in a thread's memory; a width of 1 means plain numbers."""
+    """A matrix in a thread's memory, of ``width`` columns with padding; 1 means plain numbers."""
 
     slot: str
     rows: int
     width: int
+    columns: int
+    """Without padding, as they are counted."""
 
     @property
     def size(self) -> int:
         return self.rows * self.width
+
+    @property
+    def numbers(self) -> int:
+        return self.rows * self.columns
 
 
 class Output(NamedTuple):
@@ -75,8 +82,7 @@ class Memory:
             sizes[place.slot] = max(sizes.get(place.slot, 0), place.size)
         self._flat = {slot: aligned(1, size)[0] for slot, size in sizes.items()}
         self.scratch = aligned(threads, -(-scratch // 16) * 16)
-        rows = max((place.rows for place in places if place.slot == "outputs"), default=0)
-        self.codes = np.empty(rows, np.int32)
+        self.codes = np.empty(max(place.rows for place in places), np.int32)
 
     def at(self, place: Place) -> NDArray[np.float32]:
         flat: NDArray[np.float32] = self._flat[place.slot][: place.size]
@@ -121,11 +127,12 @@ class Product:
 
     @property
     def cost(self) -> Cost:
-        moved = self.features.num_bytes + 4 * self.target.size
+        moved = self.features.num_bytes + 4 * self.target.numbers
         if self.weight is None:
-            return Cost(moved, self.target.size)
-        operations = 2 * self.features.multiplications * self.target.width
-        return Cost(moved + 4 * self.weight.size, operations)
+            return Cost(moved, self.target.numbers)
+        weight = self.features.width * self.target.columns
+        operations = 2 * self.features.multiplications * self.target.columns
+        return Cost(moved + 4 * weight, operations)
 
     def call(self, memory: Memory) -> Call:
         weight = _NO_MATRIX if self.weight is None else self.weight
@@ -179,12 +186,15 @@ class Layer:
 
     @property
     def cost(self) -> Cost:
-        width, entries = self.source.width, self.matrices.num_entries(self.step)
-        operations = 2 * entries * width
-        matrices = [matrix for matrix in (self.before, self.weight) if matrix is not None]
-        operations += sum(2 * self.target.rows * matrix.size for matrix in matrices)
-        reading = 4 * (self.source.size + sum(matrix.size for matrix in matrices))
-        return Cost(_bytes_of_step(self.matrices) + reading + 4 * self.target.size, operations)
+        widths = [self.source.columns]
+        widths += [] if self.before is None else [self.before.shape[1]]
+        widths += [] if self.weight is None else [self.target.columns]
+        weights = sum(rows * columns for rows, columns in pairwise(widths))
+        operations = 2 * self.matrices.num_entries(self.step) * self.source.columns
+        moved = 4 * (self.source.numbers + weights + self.target.numbers)
+        return Cost(
+            _bytes_of_step(self.matrices) + moved, operations + 2 * self.target.rows * weights
+        )
 
     def call(self, memory: Memory) -> Call:
         matrices, i = self.matrices, self.matrices.matrix_of(self.step)
@@ -227,8 +237,8 @@ class Propagate:
     @property
     def cost(self) -> Cost:
         steps = range(1, self.count + 1)
-        operations = sum(2 * self.matrices.num_entries(s) * self.source.width for s in steps)
-        each = _bytes_of_step(self.matrices) + 8 * self.source.size
+        operations = sum(2 * self.matrices.num_entries(s) * self.source.columns for s in steps)
+        each = _bytes_of_step(self.matrices) + 8 * self.source.numbers
         return Cost(self.count * each, operations)
 
     def call(self, memory: Memory) -> Call:
@@ -267,7 +277,8 @@ class Spread:
 
     @property
     def cost(self) -> Cost:
-        return Cost(4 * (self.source.size + self.target.size), 2 * self.target.size)
+        numbers = self.source.numbers + self.target.numbers
+        return Cost(4 * numbers, 2 * self.target.numbers)
 
     def call(self, memory: Memory) -> Call:
         bounds = even_bounds(self.target.rows, self.target.width)
@@ -289,8 +300,9 @@ class Dense:
 
     @property
     def cost(self) -> Cost:
-        numbers = self.source.size + self.weight.size + self.target.size
-        return Cost(4 * numbers, 2 * self.source.rows * self.weight.size)
+        weight = self.source.columns * self.target.columns
+        numbers = self.source.numbers + weight + self.target.numbers
+        return Cost(4 * numbers, 2 * self.source.rows * weight)
 
     def call(self, memory: Memory) -> Call:
         bounds = even_bounds(self.target.rows, self.weight.size)

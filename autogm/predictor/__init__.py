@@ -1,0 +1,6 @@
+"""What the user takes away."""
+
+from autogm.predictor.predictor import Predictor
+from autogm.predictor.timing import seconds
+
+__all__ = ["Predictor", "seconds"]

@@ -1,0 +1,219 @@
+"""What a user takes away: an algorithm with its weights, which answers for nodes of a graph."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autogm.algorithm import Algorithm, Weights
+from autogm.algorithm.heads import Binary, Head, MultiClass, Regression, head_for
+from autogm.errors import InputError, suggest
+from autogm.graph import Graph, require_graph
+from autogm.measure.clock import Clock, time_calls
+from autogm.measure.measurement import SCOPES, Measurement, machine
+from autogm.message.kernel import num_threads
+from autogm.message.product import Matrix
+from autogm.predictor.ready import Ready, check_nodes
+
+if TYPE_CHECKING:
+    from autogm.train import TrainResult
+
+__all__ = ["Predictor"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Predictor:
+    """Answers on the graph it was made for, on that graph changed, or on another like it.
+
+    Many threads may use one. What a graph needs in advance (draws, normalisation, and for single
+    nodes the features' first product) is made when a graph is first asked about, and kept while
+    the graph lives.
+
+    ``classes`` are what codes stand for (the labels' names for many labels a node, empty for
+    numbers). ``scope`` says how it will be used, hence how it is timed: "graph", all nodes in one
+    pass; "batch", ``batch_size`` nodes together; "query", one node; "paper", as the released code
+    of the paper times (only to reproduce). ``threads`` None means all cores.
+
+    >>> from autogm import load_graph
+    >>> from autogm.train import train, TrainSettings
+    >>> g = load_graph("digits")
+    >>> p = Predictor.of(train(g, Algorithm.sgcn(), TrainSettings(epochs=20)))
+    >>> p.predict(g, nodes=[0, 1]), p.predict_proba(g).shape
+    (array([0, 1]), (1797, 10))
+    """
+
+    algorithm: Algorithm
+    weights: Weights = field(repr=False)
+    head: Head
+    classes: tuple[Any, ...] = field(repr=False)
+    feature_names: tuple[str, ...] | None = field(default=None, repr=False)
+    sample_seed: int = 0
+    oversample: bool = False
+    scope: str = "graph"
+    batch_size: int = 1
+    threads: int | None = None
+    measurement: Measurement | None = field(default=None, repr=False)
+    """What it was timed at, if it was."""
+    _ready: weakref.WeakKeyDictionary[Graph, Ready] = field(
+        default_factory=weakref.WeakKeyDictionary, init=False, repr=False
+    )
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.weights.check(self.algorithm, self.weights.num_features)
+        if self.weights.num_outputs != self.head.num_outputs:
+            raise InputError(
+                f"weights must have {self.head.num_outputs} outputs for a {self.head.name} head, "
+                f"but have {self.weights.num_outputs}"
+            )
+        if self.scope not in SCOPES:
+            raise InputError(
+                f"scope must be one of {', '.join(SCOPES)}, but got {self.scope!r}"
+                f"{suggest(str(self.scope), SCOPES)}"
+            )
+        if self.batch_size < 1:
+            raise InputError(f"batch_size must be at least 1, but got {self.batch_size}")
+        if self.threads is not None and not 1 <= self.threads <= num_threads():
+            raise InputError(
+                f"threads must be in 1..{num_threads()}, the cores there are, "
+                f"but got {self.threads}"
+            )
+
+    @classmethod
+    def of(cls, result: TrainResult, **options: Any) -> Predictor:
+        """A trained algorithm; ``options`` are scope, batch_size, threads."""
+        graph, settings = result.task.graph, result.task.settings
+        return cls(
+            algorithm=result.algorithm,
+            weights=result.weights,
+            head=result.head,
+            classes=graph.classes,
+            feature_names=graph.feature_names,
+            sample_seed=settings.sample_seed,
+            oversample=settings.oversample,
+            **options,
+        )
+
+    @classmethod
+    def untrained(
+        cls, graph: Graph, algorithm: Algorithm, *, seed: int = 0, **options: Any
+    ) -> Predictor:
+        """Random weights: time does not depend on them, so it can be measured before training."""
+        require_graph(graph)
+        many = graph.labels is not None and graph.labels.ndim == 2
+        head = head_for(len(graph.classes), many=many)
+        rng = np.random.default_rng(seed)
+        shapes = Weights.shapes(algorithm, graph.num_features, head.num_outputs)
+        *layers, output, bias = [
+            (rng.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32) for shape in shapes
+        ]
+        weights = Weights(tuple(layers), output, bias)
+        return cls(
+            algorithm=algorithm, weights=weights, head=head, classes=graph.classes, **options
+        )
+
+    def predict(self, graph: Graph, nodes: Iterable[object] | None = None) -> NDArray[Any]:
+        """The class of every node, or of those with the given ids, in their order.
+
+        0 or 1 a label where a node may have many; a number for regression.
+        """
+        ready = self.ready(graph)
+        if isinstance(self.head, MultiClass):
+            codes = ready.codes() if nodes is None else ready.codes(graph.positions(nodes))
+            return np.asarray(ready.classes[codes])
+        answers = self.head.answers(self._outputs(ready, graph, nodes))
+        return np.asarray(ready.classes[answers]) if isinstance(self.head, Binary) else answers
+
+    def predict_proba(self, graph: Graph, nodes: Iterable[object] | None = None) -> NDArray[Any]:
+        """A probability a class (n x C), or a label (n x L)."""
+        if isinstance(self.head, Regression):
+            raise InputError("predict_proba is for classes, but this model answers numbers")
+        scores = self.head.scores(self._outputs(self.ready(graph), graph, nodes))
+        return np.stack([1 - scores, scores], axis=1) if isinstance(self.head, Binary) else scores
+
+    def _outputs(self, ready: Ready, graph: Graph, nodes: Iterable[object] | None) -> Matrix:
+        return ready.outputs(None if nodes is None else graph.positions(nodes))
+
+    def ready(self, graph: Graph) -> Ready:
+        """What answers about a graph; made once."""
+        found = self._ready.get(graph)
+        if found is not None:
+            return found
+        require_graph(graph)
+        self._check_features(graph)
+        with self._lock:
+            if graph not in self._ready:
+                self._ready[graph] = Ready(self, graph)
+            return self._ready[graph]
+
+    def _check_features(self, graph: Graph) -> None:
+        expected = self.weights.num_features
+        if graph.features is None or graph.num_features != expected:
+            has = "none" if graph.features is None else graph.num_features
+            raise InputError(
+                f"the model was trained on {expected} features a node, but the graph has {has}; "
+                "give it the features of the graph it was trained on, in their order"
+            )
+
+    def explain(self, graph: Graph, *, measured: bool = True) -> str:
+        """The steps of a pass over all nodes: shapes, counted bytes and operations, time."""
+        return self.ready(graph).whole.explain(measured=measured)
+
+    def measure(
+        self,
+        graph: Graph,
+        *,
+        clock: Clock | None = None,
+        scope: str | None = None,
+        batch_size: int | None = None,
+        seed: int = 0,
+    ) -> Measurement:
+        """How long answers take here, in the model's own scope unless another is given.
+
+        ``batch`` and ``query`` ask for nodes drawn by ``seed``; the ten nodes with most neighbours
+        are among them.
+        """
+        p = self if scope is None else replace(self, scope=scope, measurement=None)
+        p = p if batch_size is None else replace(p, batch_size=batch_size)
+        ready = p.ready(graph)
+        size = {"graph": None, "paper": None, "query": 1, "batch": p.batch_size}[p.scope]
+        if size is not None:
+            check_nodes(graph, size)
+        timing = time_calls({p.scope: ready.call(p, graph, size, seed)}, clock)[p.scope]
+        return Measurement(
+            scope=p.scope,
+            batch_size=size,
+            median=timing.median,
+            p95=timing.percentile(95),
+            p99=timing.percentile(99),
+            repeats=len(timing.samples),
+            threads=ready.threads,
+            machine=machine(),
+            fingerprint=graph.fingerprint,
+            prepared=ready.prepared(p.scope),
+            noise=timing.noise,
+        )
+
+    def measured(self, graph: Graph, **options: Any) -> Predictor:
+        """The same with its measurement, as it is saved."""
+        return replace(self, measurement=self.measure(graph, **options))
+
+    def save(self, path: str | Path) -> None:
+        """Write a folder: ``model.json`` and ``weights.safetensors``; all of it or nothing."""
+        from autogm.predictor.files import save
+
+        save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Predictor:
+        """Read such a folder; nothing in it is executed."""
+        from autogm.predictor.files import load
+
+        return load(Path(path))

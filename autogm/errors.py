@@ -7,12 +7,26 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
+import operator
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from numbers import Real
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-__all__ = ["AutoGMError", "InputError", "MissingExtra", "optional", "parsing", "show", "suggest"]
+__all__ = [
+    "AutoGMError",
+    "InputError",
+    "MissingExtra",
+    "optional",
+    "parsing",
+    "require_share",
+    "require_whole",
+    "show",
+    "suggest",
+]
 
 
 class AutoGMError(Exception):
@@ -55,6 +69,28 @@ def parsing(path: Path, kind: str) -> Iterator[None]:
 def _not_what_it_says(path: Path, kind: str, error: Exception) -> InputError:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return InputError(f"{path.name} is not {kind}: {reason}; rename it after what it is")
+
+
+def require_whole(name: str, value: Any, *, least: int | None = None) -> int:
+    """A whole number, not below ``least``."""
+    rule = "a whole number" if least is None else f"a whole number of at least {least}"
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        whole = None
+    if whole is None or isinstance(value, bool) or (least is not None and whole < least):
+        raise InputError(f"{name} must be {rule}, but got {show([value])}; try {least or 0}")
+    return whole
+
+
+def require_share(name: str, value: Any, *, usual: float) -> float:
+    """A number strictly between 0 and 1."""
+    share = float(value) if isinstance(value, Real) else math.nan
+    if not 0 < share < 1:
+        raise InputError(
+            f"{name} must be between 0 and 1, but got {show([value])}; {usual} is usual"
+        )
+    return share
 
 
 def show(values: Iterable[object], most: int = 3) -> str:

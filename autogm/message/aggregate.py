@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from autogm.algorithm import AGGREGATIONS, Algorithm
-from autogm.errors import InputError
+from autogm.errors import InputError, require_whole, suggest
 from autogm.graph import Graph, Rows, require_graph
 from autogm.message.sample import INFERENCE, neighbours, sample, step_key
 
@@ -80,6 +80,7 @@ def embed(
         raise InputError(f"an Algorithm is needed, but got {algorithm!r}; try Algorithm.gcn()")
     _check_choice("direction", direction, ("in", "out"))
     _check_choice("readout", readout, ("last", "sum"))
+    seed, epoch = require_whole("seed", seed), require_whole("epoch", epoch, least=0)
     x = graph.features if initial is None else initial
     if x is not None and not sparse.issparse(x):
         x = np.asarray(x)
@@ -89,7 +90,8 @@ def embed(
         )
     if x.ndim != 2 or x.shape[0] != graph.num_nodes:
         raise InputError(
-            f"initial must have one row a node ({graph.num_nodes}), but its shape is {x.shape}"
+            f"initial must have one row a node ({graph.num_nodes}), but its shape is {x.shape}; "
+            "give a matrix of nodes x features"
         )
     x = x.astype(np.result_type(x.dtype, np.float32))
     matrices = _check_weights(algorithm, weights, int(x.shape[1]), x.dtype)
@@ -113,20 +115,30 @@ def embed(
 def _check_weights(
     algorithm: Algorithm, weights: Sequence[ArrayLike], d0: int, dtype: Any
 ) -> list[NDArray[Any]]:
-    matrices = [
-        np.asarray(weight.detach() if hasattr(weight, "detach") else weight, dtype=dtype)
-        for weight in weights or ()
-    ]
+    try:
+        matrices = [
+            np.asarray(weight.detach() if hasattr(weight, "detach") else weight, dtype=dtype)
+            for weight in weights
+        ]
+    except (TypeError, ValueError):
+        raise InputError(
+            f"weights must be a list of matrices of numbers, but got {type(weights).__name__} "
+            f"{weights!r:.60}; give W_1..W_k as arrays"
+        ) from None
     d, k = algorithm.d, algorithm.k
     expected = [(d0, d), *[(d, d)] * (k - 1)][:k]
     shapes = [matrix.shape for matrix in matrices]
     if shapes != expected:
         raise InputError(
-            f"weights must be {k} matrices W_1..W_{k} of shapes {expected}, but got {shapes}"
+            f"weights must be {k} matrices W_1..W_{k} of shapes {expected}, but got {shapes}; "
+            "the first is features x d, the others d x d"
         )
     return matrices
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise InputError(f"{name} must be one of {', '.join(choices)}, but got {value!r}")
+        raise InputError(
+            f"{name} must be one of {', '.join(choices)}, but got {value!r}"
+            f"{suggest(str(value), choices) or '; choose one of them'}"
+        )

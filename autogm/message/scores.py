@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autogm.algorithm import Algorithm
-from autogm.errors import InputError
+from autogm.errors import InputError, require_share, require_whole
 from autogm.graph import Graph, require_graph
 from autogm.message.sample import neighbours, sample, step_key
-from autogm.message.walk import spread, stationary
+from autogm.message.walk import share_out, stationary
 
 __all__ = ["Seeds", "on_seeds", "pagerank", "pixie", "ppr", "rwr", "uniform"]
 
@@ -65,8 +65,8 @@ def rwr(
     texts on PageRank (and the paper) give that letter to its complement, the damping: ``rwr`` with
     restart c is ``ppr`` with damping 1 - c.
     """
-    _check_share("restart", restart)
-    return _walk(graph, on_seeds(graph, seeds), 1 - restart, tol)
+    damping = 1 - require_share("restart", restart, usual=0.15)
+    return _walk(graph, on_seeds(graph, seeds), damping, tol)
 
 
 def pixie(
@@ -82,15 +82,19 @@ def pixie(
 
     A seed starts with its weight (1 unless given). In each of ``steps`` (k) steps every node
     that holds a score draws w = budget / k of its out-neighbours and spreads the score over them
-    evenly (a = NA; along weighted edges by weight). The result is what each node received over
+    evenly (a = NA; along weighted edges by weight); w is rounded down, so that 2,000 in 27 steps
+    is 74 a step and 1,998 in all. The result is what each node received over
     all steps (``readout="sum"``, Pixie's visit counts), or what it holds at the end ("last", the
     paper's X_k). Draws are keyed by ``seed`` and the nodes' ids. Without weights the mean over
     seeds is the walk over all neighbours; with them, draws stay uniform, and it is near.
     """
     require_graph(graph)
     algorithm = Algorithm.pixie(k=steps, budget=budget)
+    seed = require_whole("seed", seed)
     if readout not in ("sum", "last"):
-        raise InputError(f"readout must be 'sum' or 'last', but got {readout!r}")
+        raise InputError(
+            f"readout must be one of sum, last, but got {readout!r}; sum counts all visits"
+        )
     rows = neighbours(graph, "out")
     x = on_seeds(graph, seeds, normalize=False)
     received = np.zeros_like(x)
@@ -103,7 +107,7 @@ def pixie(
             stable_keys=graph.stable_keys,
             nodes=holders,
         )
-        x = spread(drawn, x[holders], graph.num_nodes)
+        x = share_out(drawn, x[holders], graph.num_nodes)
         received += x
     return received if readout == "sum" else x
 
@@ -124,19 +128,20 @@ def on_seeds(graph: Graph, seeds: Seeds, *, normalize: bool = True) -> Scores:
     weights = list(seeds.values()) if isinstance(seeds, Mapping) else [1.0] * len(ids)
     for node, weight in zip(ids, weights, strict=True):
         if not isinstance(weight, (int, float, np.number)) or not 0 < weight < np.inf:
-            raise InputError(f"seed weights must be positive, but seed {node!r} has {weight}")
+            raise InputError(
+                f"seed weights must be positive and finite, but seed {node!r} has {weight}; "
+                "leave the seed out or give it a weight like 1"
+            )
     scores = np.zeros(graph.num_nodes)
     np.add.at(scores, graph.positions(ids), weights)
-    return scores / scores.sum() if normalize else scores
+    if not normalize:
+        return scores
+    scores /= scores.max()  # so that the sum does not overflow
+    scores /= scores.sum()
+    return scores
 
 
 def _walk(graph: Graph, restart: Scores, damping: float, tol: float) -> Scores:
-    _check_share("damping", damping)
-    if not 0 < tol < 1:
-        raise InputError(f"tol must be between 0 and 1, but got {tol:g}; 1e-10 is the default")
+    damping = require_share("damping", damping, usual=0.85)
+    tol = require_share("tol", tol, usual=1e-10)
     return stationary(graph.rows, restart, damping=damping, tol=tol)[0]
-
-
-def _check_share(name: str, value: float) -> None:
-    if not 0 < value < 1:
-        raise InputError(f"{name} must be between 0 and 1, but got {value:g}")

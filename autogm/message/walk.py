@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 from autogm.graph import Rows
 from autogm.message.kernel import chunks, compiled, run
 
-__all__ = ["spread", "stationary"]
+__all__ = ["share_out", "stationary"]
 
 Scores = NDArray[np.float64]
+
+# Sums of weights in between can be divided by, and scores divided by them, without overflow.
+_SMALL, _LARGE = 2.0**-900, 2.0**900
 
 
 def stationary(rows: Rows, restart: Scores, *, damping: float, tol: float) -> tuple[Scores, int]:
@@ -27,6 +30,9 @@ def stationary(rows: Rows, restart: Scores, *, damping: float, tol: float) -> tu
     the steps that can be needed are known beforehand.
     """
     out_weight = _column_sums(rows)
+    if rows.values is not None and not _is_moderate(out_weight):
+        rows = rows._replace(values=_scaled(rows.values, rows.indices, rows.num_rows))
+        out_weight = _column_sums(rows)
     share = np.divide(damping, out_weight, out=np.zeros(rows.num_rows), where=out_weight > 0)
     parts = chunks(rows.indptr)
     pull = _pull if rows.values is None else _pull_weighted
@@ -57,10 +63,27 @@ def _column_sums(rows: Rows) -> NDArray[Any]:
     return sums
 
 
-def spread(rows: Rows, x: Scores, num_nodes: int) -> Scores:
+def _is_moderate(sums: NDArray[Any]) -> bool:
+    return bool(np.all((sums == 0) | ((sums > _SMALL) & (sums < _LARGE))))
+
+
+def _scaled(weights: Scores, owner: NDArray[np.int32], num_owners: int) -> Scores:
+    """The weights of each owner times a power of two that takes the largest to between 0.5 and 1.
+
+    Their shares of the sum stay what they are, to the bit, where they are not vanishing.
+    """
+    largest = np.zeros(num_owners)
+    np.maximum.at(largest, owner, weights)
+    return np.asarray(np.ldexp(weights, -np.frexp(largest)[1][owner]))
+
+
+def share_out(rows: Rows, x: Scores, num_nodes: int) -> Scores:
     """Each row shares its score out over its nodes, by weight; with an empty row it is lost."""
-    weights = np.ones(len(rows.indices)) if rows.values is None else rows.values
     owner = rows.row_of_entry
+    if rows.values is None:
+        weights = np.ones(len(rows.indices))
+    else:
+        weights = _scaled(rows.values, owner, rows.num_rows)
     totals = np.bincount(owner, weights=weights, minlength=rows.num_rows)
     sent = np.divide(x, totals, out=np.zeros_like(x), where=totals > 0)
     shares = weights * sent[owner]

@@ -98,10 +98,37 @@ def test_weights_of_the_wrong_shape_are_named():
 
 
 @pytest.mark.parametrize(
+    ("weights", "text"),
+    [
+        (np.ones((2, 3, 2)), r"shapes \[\(3, 2\), \(2, 2\)\], but got \[\(3, 2\), \(3, 2\)\]; the"),
+        (np.ones(2), r"but got \[\(\), \(\)\]"),
+        (5, "weights must be a list of matrices of numbers, but got int 5; give W_1..W_k"),
+        (None, "weights must be a list of matrices of numbers, but got NoneType None"),
+        ([[["a"]]], r"weights must be a list of matrices of numbers, but got list \[\[\['a'\]\]\]"),
+    ],
+)
+def test_weights_that_are_no_list_of_matrices_are_named(weights, text):
+    graph = as_graph([(0, 1), (1, 2)], directed=False, features=np.eye(3))
+    with pytest.raises(InputError, match=text):
+        embed(graph, Algorithm(d=2, k=2), weights)
+
+
+def test_weights_may_be_one_array():
+    graph = as_graph([(0, 1), (1, 2)], directed=False, features=np.eye(3))
+    weights = np.random.default_rng(0).standard_normal((2, 3, 3))
+    algorithm = Algorithm(d=3, k=2)
+    expected = embed(graph, algorithm, list(weights))
+    np.testing.assert_array_equal(embed(graph, algorithm, weights), expected)
+
+
+@pytest.mark.parametrize(
     ("option", "text"),
     [
         ({"direction": "up"}, "direction must be one of in, out, but got 'up'"),
-        ({"readout": "mean"}, "readout must be one of last, sum, but got 'mean'"),
+        ({"readout": "mean"}, "readout must be one of last, sum, but got 'mean'; choose one"),
+        ({"readout": "lest"}, "readout must be one of .* 'lest'; did you mean 'last'?"),
+        ({"seed": 1.5}, "seed must be a whole number, but got 1.5; try 0"),
+        ({"epoch": -1}, "epoch must be a whole number of at least 0, but got -1"),
     ],
 )
 def test_an_unknown_option_lists_the_choices(option, text):

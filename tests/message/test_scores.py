@@ -1,3 +1,4 @@
+import re
 from itertools import combinations
 
 import networkx as nx
@@ -9,7 +10,7 @@ from sknetwork.ranking import PageRank
 
 from autogm import Algorithm, InputError, as_graph, embed, pagerank, pixie, ppr, rwr
 from autogm.graph import planted_partition, rmat
-from autogm.message import reference
+from autogm.message import kernel, reference
 from autogm.message.scores import on_seeds, uniform
 
 from .graphs import dense, graphs, keys, make_graph
@@ -104,6 +105,42 @@ def test_pagerank_equals_scikit_network_where_nothing_dangles(weighted):
     np.testing.assert_allclose(pagerank(graph), theirs, atol=1e-8)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pagerank_equals_scikit_network_on_directed_edges(weighted):
+    from scipy.sparse import csr_matrix
+
+    rng = np.random.default_rng(4)
+    ring = [(u, (u + 1) % 300) for u in range(300)]  # so that nothing dangles
+    pairs = [*ring, *rng.integers(300, size=(2000, 2)).tolist()]
+    weights = rng.uniform(1, 9, len(pairs)) if weighted else None
+    graph = make_graph(300, pairs, directed=True, weights=weights)
+    assert (graph.adjacency != graph.adjacency.T).nnz > 0
+    model = PageRank(damping_factor=0.85, n_iter=1000, tol=1e-13)
+    theirs = model.fit_predict(csr_matrix(graph.adjacency.T.astype(float)))
+    np.testing.assert_allclose(pagerank(graph), theirs, atol=1e-8)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_bits_of_pagerank_do_not_depend_on_threads(monkeypatch, weighted):
+    graph = rmat(14, 600_000, seed=3)
+    if weighted:
+        matrix = graph.adjacency.T.astype(float)
+        matrix.data = 1 + np.arange(matrix.nnz) % 7 / 3
+        graph = as_graph(matrix, directed=True)
+    assert len(kernel.chunks(graph.rows.indptr)) > 4
+
+    def scores(threads):
+        monkeypatch.setattr(kernel, "num_threads", lambda: threads)
+        return pagerank(graph).tobytes()
+
+    assert len({scores(threads) for threads in (1, 2, 5)}) == 1
+
+
+def test_pixie_rounds_its_draws_down():
+    algorithm = Algorithm.pixie(k=27)
+    assert (algorithm.w, algorithm.k * algorithm.w) == (74, 1998)
+
+
 @pytest.mark.parametrize("damping", [0.5, 0.85, 0.99])
 def test_tolerance_bounds_the_sum_of_errors(damping):
     graph = rmat(8, 1000)
@@ -176,6 +213,50 @@ def test_pixie_is_algorithm_1_on_its_point(graph, steps, width, seed):
     np.testing.assert_allclose(scores, expected.ravel(), atol=1e-12)
 
 
+def with_weights(weights):
+    """A ring of seven with chords, its weights in the order of entries."""
+    pairs = [(u, (u + step) % 7) for u in range(7) for step in (1, 3)]
+    return make_graph(7, pairs, directed=True, weights=weights)
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("power", [-1060, -1000, 1021])
+def test_the_unit_of_weights_does_not_matter(score, power):
+    eighths = np.arange(8, 22) / 8  # exact, even as subnormal numbers
+    seeds = () if score is pagerank else ([0],)
+    expected = score(with_weights(eighths), *seeds)
+    here = score(with_weights(np.ldexp(eighths, power)), *seeds)
+    np.testing.assert_array_equal(here, expected)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_weights_of_all_sizes_give_finite_scores(score):
+    seeds = () if score is pagerank else ([0],)
+    weights = np.tile([1e-310, 1e308, 1.7e308, 1, 5e-324, 1e154, 1e-154], 2)
+    with np.errstate(all="raise", under="ignore"):
+        scores = score(with_weights(weights), *seeds)
+    assert np.isfinite(scores).all()
+    if score is not pixie:
+        assert scores.sum() == pytest.approx(1, abs=1e-9)
+
+
+def test_two_tiny_weights_are_two_equal_edges():
+    graph = as_graph([("a", "b", 1e-310), ("b", "a", 1e-310)], directed=True)
+    np.testing.assert_allclose(pagerank(graph), [0.5, 0.5])
+
+
+def test_two_huge_weights_do_not_overflow():
+    graph = as_graph([("a", "b", 1e308), ("a", "c", 1e308), ("b", "a", 1), ("c", "a", 1)])
+    np.testing.assert_allclose(pagerank(graph)[1:], 2 * [pagerank(graph)[1]])
+    assert pagerank(graph).sum() == pytest.approx(1)
+
+
+def test_huge_weights_of_seeds_do_not_overflow():
+    graph = as_graph([("a", "b"), ("b", "a")], directed=True)
+    here = ppr(graph, {"a": 1e308, "b": 1e308})
+    np.testing.assert_allclose(here, [0.5, 0.5])
+
+
 def test_pixie_repeats_with_its_seed():
     graph = planted_partition(300, degree=20, num_features=1)
     one, again = (pixie(graph, 0, steps=4, budget=8, seed=5) for _ in range(2))
@@ -204,9 +285,10 @@ def test_scores_follow_the_ids(graph, random):
     [
         (["a", "x"], "every node id must be in the graph, but 1 is not: 'x'"),
         ([], "at least one seed is needed, but got none"),
-        ({"a": 0.0}, "seed weights must be positive, but seed 'a' has 0"),
-        ({"a": -1.0}, "seed weights must be positive, but seed 'a' has -1"),
-        ({"a": float("nan")}, "seed weights must be positive, but seed 'a' has nan"),
+        ({"a": 0.0}, "seed weights must be positive and finite, but seed 'a' has 0.0; leave"),
+        ({"a": -1.0}, "seed weights must be positive and finite, but seed 'a' has -1.0; leave"),
+        ({"a": float("nan")}, "seed weights must be .* finite, but seed 'a' has nan; leave"),
+        ({"a": float("inf")}, "seed weights must be .* finite, but seed 'a' has inf; leave"),
     ],
 )
 def test_wrong_seeds_are_named(score, seeds, text):
@@ -219,15 +301,17 @@ def test_a_text_seed_of_a_graph_with_integer_ids_is_named():
         ppr(as_graph([(0, 1), (1, 2)]), seeds=["x"])
 
 
-@pytest.mark.parametrize("damping", [0, 1, -0.5, float("nan")])
+@pytest.mark.parametrize("damping", [0, 1, -0.5, float("nan"), "x", None, [0.5]])
 def test_damping_outside_its_range_is_named(damping):
-    with pytest.raises(InputError, match=f"damping must be between 0 and 1, but got {damping:g}"):
+    expected = f"damping must be between 0 and 1, but got {damping!r}; 0.85 is usual"
+    with pytest.raises(InputError, match=re.escape(expected)):
         pagerank(as_graph([(0, 1), (1, 2)]), damping=damping)
 
 
-@pytest.mark.parametrize("tol", [0, 1, -1e-3, float("nan")])
+@pytest.mark.parametrize("tol", [0, 1, -1e-3, float("nan"), "x"])
 def test_a_tolerance_outside_its_range_is_named(tol):
-    with pytest.raises(InputError, match=f"tol must be between 0 and 1, but got {tol:g}"):
+    expected = f"tol must be between 0 and 1, but got {tol!r}; 1e-10 is usual"
+    with pytest.raises(InputError, match=re.escape(expected)):
         pagerank(as_graph([(0, 1), (1, 2)]), tol=tol)
 
 
@@ -238,6 +322,20 @@ def test_a_tolerance_below_rounding_ends():
 def test_a_restart_outside_its_range_is_named():
     with pytest.raises(InputError, match="restart must be between 0 and 1, but got 2"):
         rwr(as_graph([(0, 1), (1, 2)]), 0, restart=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"seed": 1.5}, "seed must be a whole number, but got 1.5"),
+        ({"seed": "x"}, "seed must be a whole number, but got 'x'"),
+        ({"readout": "mean"}, "readout must be one of sum, last, but got 'mean'; sum counts"),
+        ({"steps": 2.5}, "k must be a whole number, but got 2.5"),
+    ],
+)
+def test_wrong_options_of_pixie_are_named(options, text):
+    with pytest.raises(InputError, match=text):
+        pixie(as_graph([(0, 1), (1, 2)]), 0, **options)
 
 
 def test_more_steps_than_pixie_may_take_are_named():

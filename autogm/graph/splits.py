@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from autogm.errors import InputError, show
+from autogm.errors import InputError, require_share, require_whole, show
 from autogm.graph.edges import first_outside
 
 __all__ = ["Splits"]
@@ -46,11 +46,17 @@ class Splits(NamedTuple):
         ``test=None`` takes all that is left.
         """
         codes = _class_codes(labels)
-        _check_count("train", train)
-        _check_count("val", val)
+        train = require_whole("train", train, least=1)
+        val = require_whole("val", val, least=1)
+        test = None if test is None else require_whole("test", test, least=1)
         counts = np.bincount(codes[codes >= 0])
-        if counts.min() < train:
-            poor = int(counts.argmin())
+        poor = int(counts.argmin())
+        if counts[poor] == 0:
+            raise InputError(
+                f"every class must have labelled nodes to train on, but class {poor} has none; "
+                "label some, make labels without it, or use Splits.fractions"
+            )
+        if counts[poor] < train:
             raise InputError(
                 f"train={train} nodes a class were asked for, but class {poor} has only "
                 f"{counts[poor]} labelled; ask for at most {counts.min()}"
@@ -84,14 +90,14 @@ class Splits(NamedTuple):
         >>> Splits.fractions(np.repeat([0, 1], 50), train=0.03, val=0.1)
         Splits(train=3, val=10, test=87)
         """
-        shares = {"train": train, "val": val, "test": 1 - train - val if test is None else test}
-        for name, share in shares.items():
-            if not 0 < share < 1:
-                raise InputError(f"{name} must be a share between 0 and 1, but got {share:g}")
+        shares = {"train": require_share("train", train, usual=0.1)}
+        shares["val"] = require_share("val", val, usual=0.1)
+        rest = 1 - shares["train"] - shares["val"]
+        shares["test"] = require_share("test", rest if test is None else test, usual=0.8)
         if sum(shares.values()) > 1 + 1e-9:
             raise InputError(
                 f"train, val and test must add up to at most 1, but {train:g} + {val:g} + "
-                f"{shares['test']:g} = {sum(shares.values()):g}"
+                f"{shares['test']:g} = {sum(shares.values()):g}; leave test out to give it the rest"
             )
         strata = _strata(labels)
         order = _shuffled_labelled(strata, seed)
@@ -125,7 +131,8 @@ class Splits(NamedTuple):
         strange = np.unique(words[~np.isin(words, known)])
         if len(strange):
             raise InputError(
-                f"a split column must say train, val, test or nothing, but says {show(strange)}"
+                f"a split column must say train, val, test or nothing, but says {show(strange)}; "
+                "mend the cells or choose another column"
             )
         val = np.isin(words, ["val", "valid", "validation"])
         return cls.given(words == "train", val, words == "test", num_nodes=len(words))
@@ -137,7 +144,8 @@ class Splits(NamedTuple):
                 raise InputError(f"the {name} split is empty; give it at least one node")
             if (wrong := first_outside(nodes, num_nodes)) is not None:
                 raise InputError(
-                    f"the {name} split must hold positions in 0..{num_nodes - 1}, but has {wrong}"
+                    f"the {name} split must hold positions in 0..{num_nodes - 1}, but has {wrong}; "
+                    "count nodes from 0, or find them with graph.positions(ids)"
                 )
         values, counts = np.unique(np.concatenate(self), return_counts=True)
         if counts.max() > 1:
@@ -161,19 +169,15 @@ def _positions(part: ArrayLike, num_nodes: int) -> Nodes:
         if nodes.shape != (num_nodes,):
             raise InputError(
                 f"a split mask must have one entry a node ({num_nodes}), but its shape is "
-                f"{nodes.shape}"
+                f"{nodes.shape}; give one column of it, or a list of positions"
             )
         return np.flatnonzero(nodes).astype(np.int64)
-    if nodes.size and nodes.dtype.kind not in "iu":
+    if nodes.ndim != 1 or (nodes.size and nodes.dtype.kind not in "iu"):
         raise InputError(
-            f"a split must be a boolean mask or a list of positions, but got {nodes.dtype} values"
+            "a split must be a boolean mask or a list of positions, but got "
+            f"{nodes.dtype} values of shape {nodes.shape}; give whole numbers in one list"
         )
     return np.sort(nodes.astype(np.int64))
-
-
-def _check_count(name: str, count: int) -> None:
-    if count < 1:
-        raise InputError(f"{name} must be at least 1 node, but got {count}")
 
 
 def _class_codes(labels: NDArray[Any]) -> NDArray[np.int64]:
@@ -183,7 +187,7 @@ def _class_codes(labels: NDArray[Any]) -> NDArray[np.int64]:
             f"{labels.dtype} of shape {labels.shape}; use Splits.fractions"
         )
     if not (labels >= 0).any():
-        raise InputError("a split needs labelled nodes, but every label is -1")
+        raise InputError("a split needs labelled nodes, but every label is -1; label some")
     return np.asarray(labels, dtype=np.int64)
 
 
@@ -197,7 +201,8 @@ def _strata(labels: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _shuffled_labelled(codes: NDArray[np.int64], seed: int) -> Nodes:
-    order = np.random.default_rng(seed).permutation(len(codes))
+    rng = np.random.default_rng(require_whole("seed", seed, least=0))
+    order = rng.permutation(len(codes))
     return order[codes[order] >= 0]
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from autogm.errors import InputError, optional
+from autogm.errors import InputError, optional, require_whole, show
 from autogm.graph.edges import EdgeList, compress
 from autogm.graph.features import Features
 from autogm.graph.graph import Graph
@@ -21,6 +25,7 @@ def digits(neighbours: int = 6) -> Graph:
     Pixels are whole numbers, so distances are exact and ties go to the earlier digit: the graph
     is the same on every machine.
     """
+    neighbours = require_whole("neighbours", neighbours, least=1)
     purpose = "the digits graph"
     data = optional("sklearn.datasets", extra="search", purpose=purpose).load_digits()
     pixels = data.data.astype(np.int64)
@@ -66,22 +71,16 @@ def planted_partition(
     >>> planted_partition(100, feature_density=0.1)
     Graph(planted: 100 nodes, 426 edges, undirected, 32 sparse features, 4 classes)
     """
-    if num_nodes < 2 * classes or classes < 2:
-        raise InputError(
-            f"classes must be at least 2 with two nodes each, but got {classes} classes of "
-            f"{num_nodes} nodes"
-        )
-    for name, share in (("homophily", homophily), ("feature_signal", feature_signal)):
-        if not 0 <= share <= 1:
-            raise InputError(f"{name} must be in 0..1, but got {share:g}")
-    if not degree >= 0:
-        raise InputError(f"degree must be at least 0, but got {degree:g}")
-    if degree_tail is not None and degree_tail <= 1:
-        raise InputError(f"degree_tail must be above 1, but got {degree_tail:g}")
-    if not 0 < feature_density <= 1:
-        raise InputError(
-            f"feature_density must be above 0 and at most 1, but got {feature_density:g}"
-        )
+    classes = require_whole("classes", classes, least=2)
+    num_nodes = require_whole("num_nodes", num_nodes, least=2 * classes)
+    num_features = require_whole("num_features", num_features, least=1)
+    seed = require_whole("seed", seed, least=0)
+    _require("homophily", homophily, "in 0..1", lambda x: 0 <= x <= 1, 0.8)
+    _require("feature_signal", feature_signal, "in 0..1", lambda x: 0 <= x <= 1, 0.5)
+    _require("feature_density", feature_density, "above 0, at most 1", lambda x: 0 < x <= 1, 0.1)
+    _require("degree", degree, "at least 0 and finite", lambda x: 0 <= x < np.inf, 10)
+    if degree_tail is not None:
+        _require("degree_tail", degree_tail, "above 1 and finite", lambda x: 1 < x < np.inf, 2.1)
     rng = np.random.default_rng(seed)
     by_class = np.sort(rng.integers(classes, size=num_nodes))
     by_class[: 2 * classes] = np.arange(2 * classes) % classes
@@ -115,10 +114,15 @@ def rmat(
 
     Duplicate edges collapse, so it ends with somewhat fewer than ``num_edges``.
     """
-    if not 1 <= scale <= 30:
-        raise InputError(f"scale must be in 1..30, but got {scale}")
-    if num_edges < 0:
-        raise InputError(f"num_edges must be at least 0, but got {num_edges}")
+    if not 1 <= require_whole("scale", scale) <= 30:
+        raise InputError(f"scale must be in 1..30, but got {scale}; 20 gives a million nodes")
+    num_edges = require_whole("num_edges", num_edges, least=0)
+    seed = require_whole("seed", seed, least=0)
+    if len(quadrants) != 3 or not (min(quadrants) >= 0 and sum(quadrants) <= 1 + 1e-9):
+        raise InputError(
+            "quadrants must be three shares that add up to at most 1, the fourth being the rest, "
+            f"but got {quadrants}; (0.57, 0.19, 0.19) is usual"
+        )
     a, b, c = quadrants
     rng = np.random.default_rng(seed)
     source = np.zeros(num_edges, dtype=np.int32)
@@ -132,6 +136,13 @@ def rmat(
         EdgeList(place[source], place[target]), num_nodes=2**scale, directed=directed
     )
     return Graph(rows=rows, directed=directed, name="rmat")
+
+
+def _require(
+    name: str, value: Any, rule: str, holds: Callable[[float], bool], usual: float
+) -> None:
+    if not isinstance(value, Real) or not holds(float(value)):
+        raise InputError(f"{name} must be {rule}, but got {show([value])}; {usual} is usual")
 
 
 def _planted_edges(

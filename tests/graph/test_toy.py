@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -120,14 +122,19 @@ def test_words_of_the_class_are_as_frequent_as_asked():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"classes": 1}, "at least 2 with two nodes each, but got 1 classes of 4000 nodes"),
-        ({"num_nodes": 7}, "two nodes each, but got 4 classes of 7 nodes"),
+        ({"classes": 1}, "classes must be a whole number of at least 2, but got 1"),
+        ({"num_nodes": 7}, "num_nodes must be a whole number of at least 8, but got 7"),
+        ({"num_features": 0, "feature_density": 0.5}, "num_features must be .* but got 0; try 1"),
+        ({"num_features": 2.5}, "num_features must be a whole number .* but got 2.5"),
+        ({"seed": 1.5}, "seed must be a whole number .* but got 1.5"),
+        ({"homophily": "high"}, "homophily must be in 0..1, but got 'high'; 0.8 is usual"),
         ({"homophily": 1.5}, r"homophily must be in 0\.\.1, but got 1\.5"),
         ({"feature_signal": -0.5}, r"feature_signal must be in 0\.\.1, but got -0\.5"),
-        ({"feature_density": 0}, "feature_density must be above 0 and at most 1, but got 0"),
-        ({"feature_density": 2}, "feature_density must be above 0 and at most 1, but got 2"),
-        ({"degree_tail": 1}, "degree_tail must be above 1, but got 1"),
+        ({"feature_density": 0}, "feature_density must be above 0, at most 1, but got 0; 0.1"),
+        ({"feature_density": 2}, "feature_density must be above 0, at most 1, but got 2"),
+        ({"degree_tail": 1}, "degree_tail must be above 1 and finite, but got 1"),
         ({"degree": -1}, "degree must be .* but got -1"),
+        ({"degree": float("inf")}, "degree must be at least 0 and finite, but got inf"),
     ],
 )
 def test_impossible_communities_are_refused(changes, message):
@@ -162,6 +169,29 @@ def test_the_first_quadrant_holds_its_share():
 def test_the_scale_of_rmat_has_bounds(scale):
     with pytest.raises(InputError, match=rf"scale must be in 1\.\.30, but got {scale}"):
         rmat(scale, 10)
+
+
+@pytest.mark.parametrize(
+    "quadrants", [(0.9, 0.9, 0.9), (-0.1, 0.5, 0.5), (0.5, 0.5), (float("nan"), 0.5, 0.5)]
+)
+def test_the_quadrants_of_rmat_are_shares(quadrants):
+    with pytest.raises(
+        InputError, match=re.escape(f"at most 1, the fourth being the rest, but got {quadrants}")
+    ):
+        rmat(5, 10, quadrants=quadrants)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((5.5, 10), "scale must be a whole number, but got 5.5"),
+        ((5, 2.5), "num_edges must be a whole number of at least 0, but got 2.5"),
+        ((5, "x"), "num_edges must be a whole number of at least 0, but got 'x'"),
+    ],
+)
+def test_rmat_counts_in_whole_numbers(arguments, message):
+    with pytest.raises(InputError, match=message):
+        rmat(*arguments)
 
 
 def test_rmat_needs_no_negative_edges():

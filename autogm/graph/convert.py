@@ -21,6 +21,7 @@ from autogm.graph.edges import (
     check_sparse,
     check_weights,
     compress,
+    edge_name,
     first_outside,
 )
 from autogm.graph.features import as_features, normalize_rows
@@ -50,14 +51,22 @@ def as_graph(
     ``data`` is a networkx graph, a PyG ``Data``, a SciPy sparse matrix or square array (entry
     (u, v) is an edge from u to v), an edge array of shape 2 x m or m x 2, a list of pairs, a
     table of edges (any Arrow-compatible dataframe, with ``nodes`` and the column names of
-    `from_tables`), or a graph already.
+    `from_tables`), or a graph already. Triples (u, v, weight) must be tuples: nested lists are
+    rows of a matrix, except 3 x 3 of them, which may be either and are refused.
 
     ``labels`` is one label a node (None, NaN, -1 or "" where unknown), a mapping from ids to
     labels, or the name of a node attribute or column. The node attribute or column ``name`` is
     what people are shown. ``features`` is a dense or sparse matrix,
     or names of node attributes or columns. Where ``directed`` is not said, a matrix, a ``Data``
     or an array is undirected when every edge stands in both directions; a table is undirected.
-    ``weight`` names the edge attribute or column of weights; None makes any graph binary.
+    ``weight`` names the edge attribute or column of weights (of a ``Data``: ``edge_weight``, or
+    what is named); None makes any graph binary. ``splits`` take the place of those that come with
+    the data.
+
+    Weights of duplicate edges add up. Lists of edges (tables, networkx, tuples) and directed
+    graphs hold an undirected edge once, so that one in each direction is a duplicate too. A matrix
+    or a ``Data`` shows both directions itself: where it is symmetric, an edge has the weight that
+    stands there; where it is not, its entries are a list of edges.
 
     >>> import networkx as nx
     >>> as_graph(nx.karate_club_graph(), labels="club")
@@ -83,6 +92,11 @@ def as_graph(
     if columns or nodes is not None:
         given = [*columns, *(["nodes"] if nodes is not None else [])]
         raise InputError(f"{show(given)} belong to tables of edges, not to {type(data).__name__}")
+    if weight not in (None, "weight") and _is_nameless(data):
+        raise InputError(
+            f"weight={weight!r} names an edge attribute, but {type(data).__name__} has none; "
+            "leave weight out to use the weights it holds, or give None to ignore them"
+        )
     if isinstance(data, Graph):
         if isinstance(labels, str) or _is_names(features):
             _no_attribute(labels if isinstance(labels, str) else features[0])
@@ -99,9 +113,11 @@ def as_graph(
         features = np.array([parts.attribute(name) for name in features]).T
     if labels is None and _are_labels(parts.labels, parts.num_nodes):
         labels = parts.labels
+    if splits is None:
+        splits = parts.splits()
     features = parts.features if features is None else features
     graph = _assemble(parts, directed)
-    return _with(graph, labels, features, names, splits or parts.splits, row_normalize)
+    return _with(graph, labels, features, names, splits, row_normalize)
 
 
 @dataclasses.dataclass
@@ -116,14 +132,29 @@ class _Parts:
     names: NDArray[np.str_] | None = None
     labels: Any = None
     features: Any = None
-    splits: Splits | None = None
+    splits: Callable[[], Splits | None] = lambda: None
     directed: bool | None = None
+    is_list: bool = False
+    """Whether an undirected edge stands once, so that one in each direction is a duplicate."""
     attribute: Callable[[str], Sequence[Any]] = lambda name: _no_attribute(name)
+
+    def edge(self, at: int) -> str:
+        """What a person calls an edge."""
+        return edge_name(self.source[at], self.target[at], self.ids)
 
 
 def _no_attribute(name: str) -> Sequence[Any]:
     raise InputError(
         f"{name!r} names a node attribute, but this kind of graph has none; give values"
+    )
+
+
+def _is_nameless(data: Any) -> bool:
+    """Whether what weighs an edge has no name."""
+    return (
+        isinstance(data, (Graph, list, tuple, np.ndarray))
+        or hasattr(data, "layout")
+        or sparse.issparse(data)
     )
 
 
@@ -147,34 +178,40 @@ def _parts_of(data: Any, weight: str | None, num_nodes: int | None) -> _Parts:
 
 def _assemble(parts: _Parts, directed: bool | None) -> Graph:
     """Compress the edges; where nobody says, a graph with all edges both ways is undirected."""
-    if parts.weights is not None:
-        check_weights(parts.weights, len(parts.source))
     _check_range(parts)
+    if parts.weights is not None:
+        check_weights(parts.weights, len(parts.source), place=parts.edge)
     ends = (end.astype(np.int32, copy=False) for end in (parts.source, parts.target))
     edges = EdgeList(*ends, weights=parts.weights)
-    listed_once = parts.directed is False
-    rows, _ = compress(edges, num_nodes=parts.num_nodes, directed=not listed_once)
-    undirected = listed_once or (parts.directed is None and _is_symmetric(rows))
-    graph = Graph(rows=rows, directed=not undirected, names=parts.names, **_ids(parts))
-    return _as_said(graph, directed=directed, weighted=parts.weights is not None)
+
+    def rows_of(*, directed: bool) -> Rows:
+        return compress(edges, num_nodes=parts.num_nodes, directed=directed)[0]
+
+    if parts.directed is not None:
+        rows = rows_of(directed=parts.directed and directed is not False)
+        directed = parts.directed if directed is None else directed
+    else:
+        rows = rows_of(directed=True)
+        both_ways = _is_symmetric(rows)
+        directed = not both_ways if directed is None else directed
+        if not directed and (parts.is_list or not both_ways):
+            rows = rows_of(directed=False)
+    ids = np.arange(parts.num_nodes) if parts.ids is None else parts.ids
+    return Graph(rows=rows, directed=directed, names=parts.names, ids=ids)
 
 
 def _as_said(graph: Graph, *, directed: bool | None, weighted: bool) -> Graph:
-    """What the user says of direction and weights beats what the data says."""
+    """What the user says of direction and weights beats what the graph says."""
     if graph.weighted and not weighted:
         graph = dataclasses.replace(graph, rows=graph.rows._replace(values=None))
     if directed is None or directed == graph.directed:
         return graph
-    if directed or _is_symmetric(graph.rows):
-        return dataclasses.replace(graph, directed=directed)
+    if directed:
+        return dataclasses.replace(graph, directed=True)
     rows = graph.rows
     edges = EdgeList(rows.indices, rows.row_of_entry, weights=rows.values, times=graph.times)
     rows, times = compress(edges, num_nodes=graph.num_nodes, directed=False)
     return dataclasses.replace(graph, rows=rows, times=times, directed=False)
-
-
-def _ids(parts: _Parts) -> dict[str, Any]:
-    return {} if parts.ids is None else {"ids": parts.ids}
 
 
 def _check_range(parts: _Parts) -> None:
@@ -214,7 +251,7 @@ def _with(
             labels = labels.to_dict()  # a pandas Series with ids in its index
         if isinstance(labels, Mapping):
             at = graph.positions(labels)
-            labels = label_codes.spread(labels, at, graph.num_nodes)
+            labels = label_codes.for_every_node(labels, at, graph.num_nodes)
         if not isinstance(labels, (list, tuple)):
             labels = _plain(labels)
         if np.ndim(labels) == 0 or len(labels) != graph.num_nodes:
@@ -237,11 +274,21 @@ def _with(
 
 
 def _are_labels(y: Any, num_nodes: int) -> bool:
-    """Whether what comes along with a graph is a label a node, and tells nodes apart."""
+    """Whether what comes along with a graph is a label a node, and tells nodes apart.
+
+    A single one is a label of the graph.
+    """
     if y is None:
         return False
     values = _plain(y)
-    return values.ndim > 0 and len(values) == num_nodes and len(np.unique(values)) > 1
+    if values.ndim == 0 or (len(values) == 1 and num_nodes > 1):
+        return False
+    if len(values) != num_nodes:
+        raise InputError(
+            f"y of a Data must hold one label a node ({num_nodes}), but holds {len(values)}; "
+            "give labels=, or set data.y = None"
+        )
+    return len(np.unique(values)) > 1
 
 
 def _from_columns(
@@ -332,6 +379,11 @@ def _from_scipy(matrix: Any, weight: str | None) -> _Parts:
     present = entries.data != 0
     source, target = (ends[present].astype(np.int32) for ends in (entries.row, entries.col))
     values = entries.data[present]
+    if values.dtype.kind == "c":
+        raise InputError(
+            f"edge weights must be real, but the matrix holds {values.dtype}; "
+            "take abs(matrix), or ignore them with abs(matrix) > 0"
+        )
     binary = weight is None or values.dtype == bool or bool(np.all(values == 1))
     weights = None if binary else values.astype(np.float64)
     return _Parts(source, target, int(matrix.shape[0]), weights=weights)
@@ -341,19 +393,47 @@ def _from_pyg(data: Any, weight: str | None) -> _Parts:
     if data.edge_index is None:
         raise InputError("a PyG Data needs edge_index, but it is None; give it edges")
     source, target = _plain(data.edge_index)
-    n = int(data.num_nodes)
-    weights = getattr(data, "edge_weight", None) if weight is not None else None
-    masks = [getattr(data, f"{part}_mask", None) for part in ("train", "val", "test")]
-    usable = all(mask is not None and mask.ndim == 1 for mask in masks)
     return _Parts(
         source,
         target,
-        n,
-        weights=None if weights is None else _plain(weights).astype(np.float64),
+        int(data.num_nodes),
+        weights=None if weight is None else _pyg_weights(data, weight),
         labels=getattr(data, "y", None),
         features=getattr(data, "x", None),
-        splits=Splits.given(*(_plain(m) for m in masks), num_nodes=n) if usable else None,
+        splits=lambda: _pyg_splits(data),
     )
+
+
+def _pyg_weights(data: Any, weight: str) -> NDArray[np.float64] | None:
+    name = "edge_weight" if weight == "weight" else weight
+    found = getattr(data, name, None)
+    if found is None:
+        if weight == "weight":  # nobody asked for it
+            return None
+        known = show(sorted(set(data.keys()) - {"edge_index"}), 12)
+        raise InputError(f"the Data has no {weight!r} for weights; it has {known or 'none'}")
+    values = _plain(found)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1 or values.dtype.kind not in "iufb":
+        raise InputError(
+            f"{name} must be one number an edge, but it is {values.dtype} of shape "
+            f"{values.shape}; choose one column, or ignore it with weight=None"
+        )
+    return np.asarray(values, dtype=np.float64)
+
+
+def _pyg_splits(data: Any) -> Splits | None:
+    """The three masks, where there are three."""
+    masks = [getattr(data, f"{part}_mask", None) for part in Splits._fields]
+    if any(mask is None for mask in masks):
+        return None
+    try:
+        return Splits.given(*map(_plain, masks), num_nodes=int(data.num_nodes))
+    except InputError as error:
+        raise InputError(
+            f"the masks of the Data cannot be used: {error}; or give splits="
+        ) from None
 
 
 def _from_array(data: Any, weight: str | None, num_nodes: int | None) -> _Parts:
@@ -363,6 +443,11 @@ def _from_array(data: Any, weight: str | None, num_nodes: int | None) -> _Parts:
     array = _plain(data)
     if array.shape == (0,):
         array = np.empty((0, 2), dtype=np.int64)  # no edges, in whatever type
+    if array.shape == (3, 3) and isinstance(data, (list, tuple)):
+        raise InputError(
+            "a 3 x 3 list may be three edges with weights or a matrix; give edges as a list of "
+            "tuples (u, v, weight), a matrix as an array"
+        )
     if array.ndim != 2 or array.dtype.kind not in "iufbU":
         raise InputError(
             "a graph must be a networkx graph, a PyG Data, a SciPy matrix, an edge array or a "
@@ -374,18 +459,19 @@ def _from_array(data: Any, weight: str | None, num_nodes: int | None) -> _Parts:
         raise InputError(
             "a 2 x 2 array may be two edges or a matrix; give a SciPy matrix, or edges as a table"
         )
-    if rows == columns and not is_list_of_pairs:
+    if rows == columns and array.dtype.kind != "U" and not is_list_of_pairs:
         return _from_scipy(sparse.csr_array(array), weight)
     if array.dtype.kind in "fb" or 2 not in (rows, columns):
         raise InputError(
             "an edge array must hold integer ids in 2 rows or 2 columns, "
-            f"but it is {array.dtype} of shape {array.shape}"
+            f"but it is {array.dtype} of shape {array.shape}; give edges with weights as a list "
+            "of tuples (u, v, weight), or a table"
         )
     source, target = array.T if is_list_of_pairs or rows != 2 else array
     if array.dtype.kind == "U":
         ids = np.unique(array)
         source, target = IdIndex(ids).require_each(source, target)
-        return _Parts(source, target, len(ids), weights=weights, ids=ids)
+        return _Parts(source, target, len(ids), weights=weights, ids=ids, is_list=True)
     if num_nodes is None:
         largest = int(array.max(initial=-1))
         if largest > 100 * len(source) + 10_000:
@@ -395,7 +481,7 @@ def _from_array(data: Any, weight: str | None, num_nodes: int | None) -> _Parts:
                 "num_nodes"
             )
         num_nodes = largest + 1
-    return _Parts(source, target, num_nodes, weights=weights)
+    return _Parts(source, target, num_nodes, weights=weights, is_list=True)
 
 
 def _weighted_edges(triples: list[Any]) -> tuple[list[Any], NDArray[np.float64]]:
@@ -419,9 +505,16 @@ def _plain(values: Any) -> Any:
             entries = values.to_sparse_coo().coalesce()
             row, column = entries.indices().numpy()
             shape = tuple(values.shape)
-            return sparse.csr_array((entries.values().numpy(), (row, column)), shape=shape)
-        return values.numpy()
+            return sparse.csr_array((_numpy(entries.values()), (row, column)), shape=shape)
+        return _numpy(values)
     try:
         return np.asarray(values)
     except ValueError as error:
         raise InputError(f"rows must be of one length, but {error}") from None
+
+
+def _numpy(tensor: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(tensor.numpy())
+    except TypeError:  # bfloat16, which NumPy has not
+        return np.asarray(tensor.float().numpy())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from autogm.errors import InputError
+from autogm.errors import InputError, show
 
 __all__ = [
     "MAX_NODES",
@@ -20,6 +20,7 @@ __all__ = [
     "check_sparse",
     "check_weights",
     "compress",
+    "edge_name",
     "first_outside",
 ]
 
@@ -140,12 +141,20 @@ def _keys(row: NDArray[np.int32], column: NDArray[np.int32]) -> NDArray[np.int64
 def check_num_nodes(num_nodes: int) -> None:
     """There is a node, and positions fit."""
     if num_nodes < 1:
-        raise InputError("a graph needs at least one node, but got an empty graph; check the table")
+        raise InputError(
+            "a graph needs at least one node, but got an empty graph; add a node or an edge"
+        )
     if num_nodes > MAX_NODES:
         raise InputError(
             f"a graph holds at most {MAX_NODES:,} nodes, but got {num_nodes:,}; "
             "split it into components or sample it first"
         )
+
+
+def edge_name(source: int, target: int, ids: NDArray[Any] | None) -> str:
+    """What a person calls an edge."""
+    ends = (source, target) if ids is None else (ids[source], ids[target])
+    return f"the edge from {show(ends[:1])} to {show(ends[1:])}"
 
 
 def first_outside(positions: NDArray[Any], count: int) -> int | None:

@@ -20,14 +20,34 @@ def as_features(values: Any) -> Features:
     """A copy in float32: CSR where the values are sparse, else dense."""
     if sparse.issparse(values):
         check_sparse(values, "feature columns")
-        matrix = sparse.csr_array(values, dtype=np.float32, copy=True)
+        with np.errstate(over="ignore"):
+            matrix = sparse.csr_array(values, dtype=np.float32, copy=True)
+        _check_overflow(matrix.data, values)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
         return matrix
     try:
-        return np.array(values, dtype=np.float32, ndmin=2, order="C")
+        with np.errstate(over="ignore"):
+            features = np.array(values, dtype=np.float32, ndmin=2, order="C")
     except (TypeError, ValueError) as error:
-        raise InputError(f"features must be a matrix of numbers, but {error}") from None
+        raise InputError(
+            f"features must be a matrix of numbers, but {error}; leave other columns out"
+        ) from None
+    _check_overflow(features, values)
+    return features
+
+
+def _check_overflow(narrow: NDArray[np.float32], values: Any) -> None:
+    """A number that is finite, and beyond float32, is told as it was given."""
+    if not np.isinf(narrow).any():
+        return
+    given = sparse.coo_array(values).data if sparse.issparse(values) else np.asarray(values, float)
+    large = given[np.isfinite(given) & (np.abs(given) > np.finfo(np.float32).max)]
+    if len(large):
+        raise InputError(
+            f"features must be below 3.4e38, as float32 is, but one is {large[0]}; "
+            "scale its column first"
+        )
 
 
 def normalize_rows(features: Features) -> Features:

@@ -21,6 +21,7 @@ from autogm.graph.edges import (
     check_row_starts,
     check_sparse,
     check_weights,
+    edge_name,
     first_outside,
 )
 from autogm.graph.features import Features
@@ -73,10 +74,10 @@ class Graph:
     def __post_init__(self) -> None:
         if cast("Any", self.ids) is None:
             object.__setattr__(self, "ids", np.arange(self.rows.num_rows))
-        _check_rows(self.rows, directed=self.directed)
-        _check_features(self.features, self.feature_names, self.num_nodes)
-        _check_labels(self.labels, self.classes, self.num_nodes)
         _check_lengths(self)
+        _check_rows(self.rows, self.ids, directed=self.directed)
+        _check_features(self.features, self.feature_names, self.ids)
+        _check_labels(self.labels, self.classes, self.num_nodes)
         if self.splits is not None:
             self.splits.check(self.num_nodes)
         for array in self._arrays():
@@ -221,10 +222,9 @@ def require_graph(graph: object) -> None:
         )
 
 
-def _check_rows(rows: Rows, *, directed: bool) -> None:
+def _check_rows(rows: Rows, ids: NDArray[Any], *, directed: bool) -> None:
     indptr, indices, values = rows
     n = rows.num_rows
-    check_num_nodes(n)
     check_row_starts(indptr, len(indices))
     if (wrong := first_outside(indices, n)) is not None:
         raise InputError(
@@ -242,7 +242,12 @@ def _check_rows(rows: Rows, *, directed: bool) -> None:
             "build rows with as_graph, which sorts and collapses duplicates"
         )
     if values is not None:
-        check_weights(values, len(indices))
+
+        def place(at: int) -> str:
+            receiver = int(np.searchsorted(indptr, at, side="right")) - 1
+            return edge_name(indices[at], receiver, ids)
+
+        check_weights(values, len(indices), place=place)
     # Exact symmetry costs a transpose; unequal degrees give away all but contrived cases.
     if not directed and not np.array_equal(np.bincount(indices, minlength=n), np.diff(indptr)):
         raise InputError(
@@ -251,9 +256,12 @@ def _check_rows(rows: Rows, *, directed: bool) -> None:
         )
 
 
-def _check_features(features: Features | None, names: Sequence[str] | None, num_nodes: int) -> None:
+def _check_features(
+    features: Features | None, names: Sequence[str] | None, ids: NDArray[Any]
+) -> None:
     if features is None:
         return
+    num_nodes = len(ids)
     if features.ndim != 2 or features.shape[0] != num_nodes:
         raise InputError(
             f"features must have one row a node ({num_nodes}), but their shape is "
@@ -261,20 +269,21 @@ def _check_features(features: Features | None, names: Sequence[str] | None, num_
         )
     if names is not None and len(names) != features.shape[1]:
         raise InputError(
-            f"there must be one name a feature column ({features.shape[1]}), but got {len(names)}"
+            f"there must be one name a feature column ({features.shape[1]}), but got {len(names)}; "
+            "name them all or none"
         )
     if sparse.issparse(features):
         check_sparse(features, "feature columns")
     values = features.data if sparse.issparse(features) else features
     if not np.isfinite(values).all():
-        raise InputError(_where_not_finite(features, names))
+        raise InputError(_where_not_finite(features, names, ids))
     if features.dtype != np.float32:
         raise InputError(
             f"features must be float32, but they are {features.dtype}; as_graph converts them"
         )
 
 
-def _where_not_finite(features: Features, names: Sequence[str] | None) -> str:
+def _where_not_finite(features: Features, names: Sequence[str] | None, ids: NDArray[Any]) -> str:
     if sparse.issparse(features):
         entries = sparse.coo_array(features)
         at = int(np.flatnonzero(~np.isfinite(entries.data))[0])
@@ -284,7 +293,7 @@ def _where_not_finite(features: Features, names: Sequence[str] | None) -> str:
         value = features[row, column]
     named = repr(names[column]) if names is not None else column
     return (
-        f"features must be finite, but node {row} has {value} in column {named}; "
+        f"features must be finite, but node {show(ids[[row]])} has {value} in column {named}; "
         "fill or drop such values first"
     )
 
@@ -306,13 +315,18 @@ def _check_labels(labels: NDArray[Any] | None, classes: tuple[Any, ...], num_nod
 
 def _check_lengths(graph: Graph) -> None:
     n, entries = graph.num_nodes, len(graph.rows.indices)
+    check_num_nodes(n)
     for name, array, expected in (
         ("ids", graph.ids, n),
         ("names", graph.names, n),
         ("times", graph.times, entries),
     ):
         if array is not None and len(array) != expected:
-            raise InputError(f"{name} must have {expected} entries, but got {len(array)}")
+            one = "an edge and direction" if name == "times" else "a node"
+            raise InputError(
+                f"{name} must have {expected} entries, one {one}, but got {len(array)}; "
+                "add those that are missing or drop the extra ones"
+            )
     twice = graph._index.duplicates()
     if len(twice):
         raise InputError(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from autogm.errors import InputError
 
-__all__ = ["Labels", "encode"]
+__all__ = ["Labels", "encode", "for_every_node"]
 
 Labels = tuple[NDArray[Any], tuple[Any, ...]]
 
@@ -57,7 +57,9 @@ def encode(values: Sequence[Any] | NDArray[Any], *, column: str = "labels") -> L
     return result, tuple(classes.tolist())
 
 
-def spread(known: Mapping[Any, Any], positions: NDArray[np.int32], num_nodes: int) -> list[Any]:
+def for_every_node(
+    known: Mapping[Any, Any], positions: NDArray[np.int32], num_nodes: int
+) -> list[Any]:
     """One label a node from labels of some nodes."""
     values: list[Any] = [None] * num_nodes
     for at, value in zip(positions.tolist(), known.values(), strict=True):

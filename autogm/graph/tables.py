@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from autogm.errors import InputError, show
 from autogm.graph import labels as label_codes
 from autogm.graph.edges import EdgeList, check_weights, compress
-from autogm.graph.features import normalize_rows
+from autogm.graph.features import as_features, normalize_rows
 from autogm.graph.graph import Graph
 from autogm.graph.ids import IdIndex, number
 from autogm.graph.reader import (
@@ -318,6 +318,6 @@ def _node_fields(
         features = [name for name in others if looks_numeric(table.column(name), name, reader)]
     if features:
         columns = [as_float64(table.column(name), name, reader) for name in features]
-        fields["features"] = np.column_stack(columns).astype(np.float32)
+        fields["features"] = as_features(np.column_stack(columns))
         fields["feature_names"] = tuple(features)
     return fields

@@ -389,7 +389,7 @@ def with_weight(weight):
 
 @pytest.mark.parametrize("weight", [-2.0, 0.0, float("nan"), float("inf")])
 def test_a_networkx_weight_must_be_positive_and_finite(weight):
-    with pytest.raises(InputError, match=f"positive and finite, but weight 1 is {weight}"):
+    with pytest.raises(InputError, match=f"but that of the edge from 'b' to 'c' is {weight}; drop"):
         as_graph(with_weight(weight))
 
 
@@ -405,7 +405,7 @@ def test_a_networkx_weight_that_no_edge_has_is_named():
 
 @pytest.mark.parametrize("weight", [-2.0, float("nan")])
 def test_a_matrix_must_be_positive_and_finite(weight):
-    with pytest.raises(InputError, match=f"positive and finite, but weight 1 is {weight}"):
+    with pytest.raises(InputError, match=f"but that of the edge from 1 to 0 is {weight}; drop"):
         as_graph(sparse.csr_array([[0, 1], [weight, 0]]))
 
 
@@ -441,7 +441,7 @@ def test_there_must_be_one_row_of_features_a_node(features):
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_features_must_be_finite(bad):
-    with pytest.raises(InputError, match=f"must be finite, but node 1 has {bad} in column 0"):
+    with pytest.raises(InputError, match=f"must be finite, but node 'b' has {bad} in column 0"):
         as_graph(PATH, features=[[1], [bad], [2]])
 
 
@@ -547,3 +547,189 @@ def test_one_label_is_not_enough():
 def test_missing_dates_are_unlabelled():
     labels = np.array(["2020-01-01", "NaT", "2021-01-01"], dtype="datetime64[D]")
     assert as_graph(PATH, labels=labels).labels.tolist() == [0, -1, 1]
+
+
+def both_ways(weight=2.0, more=()):
+    """a - b in both directions, and more."""
+    return [("a", "b", weight), ("b", "a", weight), *more]
+
+
+def table_of(triples):
+    source, target, weight = zip(*triples, strict=True)
+    return {"source": source, "target": target, "weight": weight}
+
+
+def digraph_of(triples):
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from(triples)
+    return graph
+
+
+def directed_graph_of(triples):
+    return as_graph(triples, directed=True)
+
+
+LISTS = {
+    "table": table_of,
+    "triples": list,
+    "networkx": digraph_of,
+    "a directed graph": directed_graph_of,
+}
+
+
+def weight_between(graph, one, other):
+    here, there = graph.positions([one, other])
+    return graph.adjacency[here, there]
+
+
+@pytest.mark.parametrize("more", [(), [("b", "c", 3.0)]], ids=["alone", "beside another"])
+@pytest.mark.parametrize("way", LISTS)
+def test_in_a_list_an_edge_in_each_direction_is_a_duplicate(way, more):
+    graph = as_graph(LISTS[way](both_ways(more=more)), directed=False)
+    assert weight_between(graph, "a", "b") == 4
+
+
+def test_a_list_that_is_undirected_by_itself_adds_up_too():
+    graph = as_graph(both_ways())
+    assert (graph.directed, weight_between(graph, "a", "b")) == (False, 4)
+
+
+@pytest.mark.parametrize("directed", [None, False])
+@pytest.mark.parametrize("kind", [sparse.csr_array, np.asarray])
+def test_a_symmetric_matrix_holds_the_weight_of_an_edge(kind, directed):
+    graph = as_graph(kind([[0, 2, 0], [2, 0, 3], [0, 3, 0]]), directed=directed)
+    assert graph.adjacency.toarray().tolist() == [[0, 2, 0], [2, 0, 3], [0, 3, 0]]
+
+
+def test_a_symmetric_data_holds_the_weight_of_an_edge():
+    graph = as_graph(pyg([(0, 1), (1, 0)], edge_weight=[2.0, 2.0]), directed=False)
+    assert graph.adjacency.toarray()[:2, :2].tolist() == [[0, 2], [2, 0]]
+
+
+def test_the_entries_of_another_matrix_are_a_list():
+    graph = as_graph(sparse.csr_array([[0, 2, 0], [2, 0, 3], [0, 0, 0]]), directed=False)
+    assert graph.adjacency.toarray().tolist() == [[0, 4, 0], [4, 0, 3], [0, 3, 0]]
+
+
+def test_pyg_labels_of_another_length_are_named():
+    with pytest.raises(InputError, match=r"one label a node \(3\), but holds 2; give labels=, or"):
+        as_graph(pyg(y=[0, 1]))
+
+
+def test_pyg_labels_of_another_length_may_be_replaced():
+    assert as_graph(pyg(y=[0, 1]), labels=[0, 1, 0]).classes == (0, 1)
+
+
+def test_a_pyg_attribute_may_be_the_weight():
+    assert as_graph(pyg(cost=[2.0, 3.0]), weight="cost").rows.values.tolist() == [2, 3]
+
+
+def test_a_pyg_weight_that_is_not_there_is_named():
+    with pytest.raises(InputError, match=r"the Data has no 'cost' for weights; it has .*'price'"):
+        as_graph(pyg(price=[2.0, 3.0]), weight="cost")
+
+
+def test_pyg_weights_may_be_one_column():
+    assert as_graph(pyg(edge_weight=[[2.0], [3.0]])).rows.values.tolist() == [2, 3]
+
+
+def test_pyg_weights_of_two_columns_are_named():
+    with pytest.raises(
+        InputError, match=r"edge_weight must be one number an edge, .* \(2, 2\); ch"
+    ):
+        as_graph(pyg(edge_weight=[[2.0, 1], [3.0, 1]]))
+
+
+def test_brain_floats_are_read():
+    torch = pytest.importorskip("torch")
+    data = pyg(x=[[1.0], [2.0], [3.0]], edge_weight=[2.0, 3.0])
+    data.x, data.edge_weight = data.x.to(torch.bfloat16), data.edge_weight.to(torch.bfloat16)
+    graph = as_graph(data)
+    found = (graph.rows.values.tolist(), graph.features.tolist())
+    assert found == ([2, 3], [[1], [2], [3]])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        sparse.csr_array([[0.0, 2], [2, 0]]),
+        np.array([[0, 2, 0], [2, 0, 0], [0, 0, 0]]),
+        [("a", "b", 2), ("b", "c", 3)],
+        as_graph(PATH),
+    ],
+    ids=lambda data: type(data).__name__,
+)
+def test_weights_without_a_name_have_none_to_choose(data):
+    with pytest.raises(InputError, match=f"weight='cost' names .* {type(data).__name__} has none"):
+        as_graph(data, weight="cost")
+
+
+def with_masks(train, val, test):
+    return pyg(train_mask=train, val_mask=val, test_mask=test)
+
+
+SEVERAL = np.eye(3, dtype=bool)[:, :, None].repeat(10, axis=2)
+WRONG_MASKS = {
+    "several splits": (SEVERAL, r"its shape is \(3, 10\); give one column of it, .*; or give spl"),
+    "an empty one": (np.array([[1, 0, 0], [0, 0, 0], [0, 0, 1]], bool), "the val split is empty"),
+    "one twice": (np.eye(3, dtype=bool)[[0, 1, 1]], "disjoint, but nodes 1 are listed twice"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_MASKS)
+def test_pyg_masks_that_are_no_splits_are_named(wrong):
+    masks, message = WRONG_MASKS[wrong]
+    with pytest.raises(InputError, match=f"the masks of the Data cannot be used: .*{message}"):
+        as_graph(with_masks(*masks))
+
+
+@pytest.mark.parametrize("wrong", WRONG_MASKS)
+def test_pyg_masks_that_are_no_splits_may_be_replaced(wrong):
+    splits = Splits.given([0], [1], [2], num_nodes=3)
+    graph = as_graph(with_masks(*WRONG_MASKS[wrong][0]), splits=splits)
+    assert [part.tolist() for part in graph.splits] == [[0], [1], [2]]
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_three_nested_lists_of_three_may_be_two_things(kind):
+    data = kind(kind(row) for row in [[0, 1, 5], [1, 2, 6], [2, 0, 7]])
+    with pytest.raises(InputError, match=r"3 x 3 list .* tuples \(u, v, weight\), a matrix as"):
+        as_graph(data)
+    assert as_graph(np.array(data)).num_edges == 7
+    assert as_graph([tuple(row) for row in data]).num_edges == 3
+
+
+def test_nested_lists_are_no_edges_with_weights():
+    with pytest.raises(
+        InputError, match=r"integer ids .*; give edges with weights as a list of tup"
+    ):
+        as_graph([[0, 1, 5], [1, 2, 6]] * 2)
+
+
+def test_a_square_of_text_is_no_matrix():
+    with pytest.raises(InputError, match="an edge array must hold integer ids"):
+        as_graph(np.array([["a", "b", "c"]] * 3))
+
+
+def test_complex_weights_are_named():
+    with pytest.raises(InputError, match="must be real, but the matrix holds complex128; take abs"):
+        as_graph(sparse.csr_array([[0, 1j], [1, 0]]))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_a_feature_beyond_float32_is_told_as_it_was_given(kind):
+    with pytest.raises(
+        InputError, match=r"below 3.4e38, as float32 is, but one is -1e\+300; scale"
+    ):
+        as_graph(PATH, features=kind([[1.0, 2], [3, -1e300], [5, 6]]))
+
+
+def test_a_feature_of_a_table_beyond_float32_is_told_as_it_was_given():
+    nodes = {"id": ["a", "b"], "x": [1.0, 1e300]}
+    with pytest.raises(InputError, match=r"below 3.4e38, as float32 is, but one is 1e\+300"):
+        as_graph({"source": ["a"], "target": ["b"]}, nodes)
+
+
+def test_an_empty_graph_is_told_what_to_do():
+    with pytest.raises(InputError, match="but got an empty graph; add a node or an edge"):
+        as_graph(nx.Graph())

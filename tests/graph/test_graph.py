@@ -135,12 +135,21 @@ def test_the_representation_says_what_is_there():
         ({"rows": rows(indices=(1, 2, 0, 1))}, "once, ascending, but row 1 does not"),
         ({"rows": rows(indices=(1, 0, 0, 1))}, "once, ascending, but row 1 does not"),
         ({"rows": rows(values=(1, 2, 3))}, r"one weight an edge \(4\), but got 3"),
-        ({"rows": rows(values=(1, -2, 3, 4))}, "must be positive .* weight 1 is -2.0"),
-        ({"rows": rows(values=(1, 1, 0, 1))}, "must be positive .* weight 2 is 0.0"),
+        (
+            {"rows": rows(values=(1, -2, 3, 4))},
+            "must be positive .* that of the edge from 'a' to 'b' is -2.0",
+        ),
+        (
+            {"rows": rows(values=(1, 1, 0, 1))},
+            "must be positive .* that of the edge from 'c' to 'b' is 0.0",
+        ),
         ({"rows": rows((0, 1, 2, 3), (1, 0, 1))}, "not symmetric; say directed=True"),
         ({"features": np.eye(2)}, r"one row a node \(3\), but their shape is \(2, 2\)"),
         ({"features": np.ones(3)}, r"one row a node \(3\), but their shape is \(3,\)"),
-        ({"features": np.eye(3), "feature_names": ("age",)}, r"feature column \(3\), but got 1"),
+        (
+            {"features": np.eye(3), "feature_names": ("age",)},
+            r"feature column \(3\), but got 1; name them all or none",
+        ),
         ({"labels": np.array([0, 1])}, r"one label a node \(3\), but got 2"),
         (
             {"labels": np.array([0, 1, 2]), "classes": ("x", "y")},
@@ -150,11 +159,14 @@ def test_the_representation_says_what_is_there():
             {"labels": np.array([0, -2, 1]), "classes": ("x", "y")},
             r"label codes must be in -1\.\.1, but they span -2\.\.1",
         ),
-        ({"ids": np.array(["a", "b"])}, "ids must have 3 entries, but got 2"),
+        (
+            {"ids": np.array(["a", "b"])},
+            "ids must have 3 entries, one a node, but got 2; add those",
+        ),
         ({"ids": np.array(["a", "b", "a"])}, "ids must be distinct, but 'a' stand more than once"),
         ({"ids": np.array([7, 7, 8])}, "ids must be distinct, but 7 stand more than once"),
-        ({"names": np.array(["A"])}, "names must have 3 entries, but got 1"),
-        ({"times": np.ones(2)}, "times must have 4 entries, but got 2"),
+        ({"names": np.array(["A"])}, "names must have 3 entries, one a node, but got 1"),
+        ({"times": np.ones(2)}, "times must have 4 entries, one an edge and direction, but got 2"),
         ({"splits": splits(0, 1, 3)}, r"test split must hold positions in 0\.\.2, but has 3"),
     ],
 )
@@ -183,12 +195,12 @@ def test_positions_of_sparse_features_are_checked(indices, indptr, message):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_features_that_are_not_finite_are_named(bad, kind):
     features = kind(np.array([[1, 2], [3, 4], [5, bad]], dtype=np.float32))
-    with pytest.raises(InputError, match=f"node 2 has {bad} in column 1"):
+    with pytest.raises(InputError, match=f"node 'c' has {bad} in column 1"):
         path(features=features)
 
 
 def test_a_feature_that_is_not_finite_is_named_by_its_column():
-    with pytest.raises(InputError, match="node 1 has nan in column 'age'"):
+    with pytest.raises(InputError, match="node 'b' has nan in column 'age'"):
         path(features=np.array([[1], [NAN], [2]]), feature_names=("age",))
 
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from autogm import InputError
-from autogm.graph.labels import encode, spread
+from autogm.graph.labels import encode, for_every_node
 
 NAN = float("nan")
 
@@ -89,6 +89,6 @@ def test_an_infinite_label_is_refused():
         encode([0.0, 1.0, np.inf], column="score")
 
 
-def test_labels_of_some_nodes_are_spread_over_all():
-    labels = spread({"x": "red", "y": "blue"}, np.array([2, 0], dtype=np.int32), 4)
+def test_labels_of_some_nodes_leave_the_others_unlabelled():
+    labels = for_every_node({"x": "red", "y": "blue"}, np.array([2, 0], dtype=np.int32), 4)
     assert labels == ["blue", None, "red", None]

@@ -18,7 +18,8 @@ Labels = tuple[NDArray[Any], tuple[Any, ...]]
 def encode(values: Sequence[Any] | NDArray[Any], *, column: str = "labels") -> Labels:
     """Codes and class names, classes ascending.
 
-    None, NaN, the empty text and marks like NA are unlabelled; among integers -1 is too.
+    None, NaN, the empty text and marks like NA are unlabelled; among integers -1 is too. Dates
+    and times become their ISO text, so that every class is a number, a truth value or a text.
     Fractional numbers are regression targets and come back as they are, with no classes. An n x L
     array holds one 0/1 column a label.
 
@@ -36,6 +37,10 @@ def encode(values: Sequence[Any] | NDArray[Any], *, column: str = "labels") -> L
         return _multilabel(array, column)
     missing = _is_nothing(array)
     present = _alike(array[~missing])
+    if present.dtype.kind == "M":
+        present = np.datetime_as_string(present, unit="auto")
+    elif present.dtype.kind in "mS":
+        present = present.astype(str)
     if present.dtype.kind == "f" and np.isinf(present).any():
         raise InputError(f"{column!r} must hold classes or finite numbers, but one is inf; drop it")
     if present.dtype.kind == "f" and np.any(present != np.rint(present)):
@@ -92,7 +97,11 @@ def _alike(present: NDArray[Any]) -> NDArray[Any]:
         return present
     values = present.tolist()
     numbers = all(isinstance(value, (int, float, np.number, np.bool_)) for value in values)
-    return np.array(values if numbers else [str(value) for value in values])
+    return np.array(values if numbers else [_text(value) for value in values])
+
+
+def _text(value: Any) -> str:
+    return str(value.isoformat() if hasattr(value, "isoformat") else value)
 
 
 def _is_unlabelled(present: NDArray[Any]) -> NDArray[np.bool_]:
@@ -110,6 +119,7 @@ def _multilabel(array: NDArray[Any], column: str) -> Labels:
     if array.ndim != 2 or not np.isin(array, [-1, 0, 1]).all():
         raise InputError(
             f"{column!r} with one column a label must hold 0, 1 or -1 (unlabelled), "
-            f"but its shape is {array.shape} with values {np.unique(array)[:5].tolist()}"
+            f"but its shape is {array.shape} with values {np.unique(array)[:5].tolist()}; "
+            "give one class a node, or 1 where a node has the label"
         )
     return array.astype(np.int64), tuple(range(array.shape[1]))

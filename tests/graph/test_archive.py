@@ -32,6 +32,7 @@ GRAPHS = {
     "many labels": lambda: plain(labels=np.array([[0, 1], [1, -1], [0, 0]])),
     "targets": lambda: plain(labels=[0.5, float("nan"), 2]),
     "integer classes": lambda: plain(labels=[10, 20, 10]),
+    "dates": lambda: plain(labels=np.array(["2020-01-02", "NaT", "2021-01-01"], "datetime64[D]")),
     "truth values": lambda: plain(labels=[True, False, True]),
     "large integer ids": lambda: as_graph({"source": [2**62], "target": [-5]}),
     "splits": lambda: plain(splits=Splits.given([0], [1], [2], num_nodes=3)),
@@ -135,5 +136,7 @@ def test_another_schema_is_refused(tmp_path):
 @pytest.mark.parametrize("record", ["{half", "[]", "{}", json.dumps({"schema": SCHEMA})])
 def test_a_broken_record_is_refused(tmp_path, record):
     np.savez(tmp_path / "g.npz", autogm=np.array(record))
-    with pytest.raises(InputError, match=r"g\.npz"):
+    with pytest.raises(
+        InputError, match=r"g\.npz is not a whole graph of AutoGM: .*; save it again"
+    ):
         load_graph(tmp_path / "g.npz")

@@ -1,3 +1,5 @@
+from datetime import date, datetime
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -80,13 +82,48 @@ def test_no_label_at_all_is_refused(values):
 
 
 def test_many_labels_are_zero_or_one():
-    with pytest.raises(InputError, match=r"'tags' .* its shape is \(2, 2\) with values \[0, 1, 4"):
+    with pytest.raises(
+        InputError, match=r"'tags' .* its shape is \(2, 2\) with values \[0, 1, 4\]; give"
+    ):
         encode([[0, 1], [4, 1]], column="tags")
 
 
 def test_an_infinite_label_is_refused():
     with pytest.raises(InputError, match=r"'score'.* inf"):
         encode([0.0, 1.0, np.inf], column="score")
+
+
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [
+        pytest.param(
+            np.array(["2021-01-02", "2020-12-31"], "datetime64[D]"),
+            ("2020-12-31", "2021-01-02"),
+            id="days",
+        ),
+        pytest.param(
+            pd.to_datetime(["2021-01-02", "2020-12-31"]).to_numpy(),
+            ("2020-12-31", "2021-01-02"),
+            id="days of pandas",
+        ),
+        pytest.param(
+            np.array(["2021-01-02T10:00", "2021-01-02T09:30"], "datetime64[s]"),
+            ("2021-01-02T09:30", "2021-01-02T10:00"),
+            id="times",
+        ),
+        pytest.param(
+            [date(2021, 1, 2), None, date(2020, 12, 31)], ("2020-12-31", "2021-01-02"), id="dates"
+        ),
+        pytest.param(
+            [datetime(2021, 1, 2, 10), datetime(2021, 1, 2, 9)],
+            ("2021-01-02T09:00:00", "2021-01-02T10:00:00"),
+            id="dates with times",
+        ),
+        pytest.param(np.array([b"y", b"x"]), ("x", "y"), id="bytes"),
+    ],
+)
+def test_classes_that_are_no_numbers_are_text(values, classes):
+    assert encode(values)[1] == classes
 
 
 def test_labels_of_some_nodes_leave_the_others_unlabelled():

@@ -46,7 +46,7 @@ class Score(str, Enum):
 @app.callback(invoke_without_command=True)
 def main(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-    _debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    _debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks; anywhere.")] = False,
 ) -> None:
     if version:
         print(f"autogm {autogm.__version__}")
@@ -77,7 +77,9 @@ def rank(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Rank the nodes by PageRank, personalised PageRank, random walk with restart or Pixie."""
-    has_node_table = nodes is not None or Path(graph).is_dir()
+    from autogm.graph import DATASETS
+
+    has_node_table = (nodes is not None or Path(graph).is_dir()) and graph not in DATASETS
     options: dict[str, Any] = {
         "nodes": nodes,
         "features": [] if has_node_table else None,  # scores need none
@@ -91,7 +93,8 @@ def rank(
     if unweighted:
         if weight is not None:
             raise InputError(f"--weight {weight} reads what --unweighted ignores; give one of them")
-        options["weight"] = None
+        if graph not in DATASETS:  # they have none
+            options["weight"] = None
     g = autogm.load_graph(graph, **options)
     scores = _scores(g, algorithm, seeds)
     best = np.argsort(-scores, kind="stable")[:top].tolist()
@@ -133,10 +136,11 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that has no é still shows the rest
+    args = [arg for arg in sys.argv[1:] if arg != "--debug"]  # wherever it stands
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
-            app()
+            app(args)
         except (AutoGMError, OSError) as error:
             if "--debug" in sys.argv:
                 raise
@@ -158,12 +162,16 @@ def _scores(g: autogm.Graph, algorithm: Score, seeds: str | None) -> Any:
 
 
 def _parse_seeds(text: str, ids: set[str]) -> dict[str, float]:
-    """``a,b`` or ``a=2,b=1``; an id with a comma stands in double quotes."""
+    """``a,b`` or ``a=2,b=1``; an id with a comma stands in double quotes.
+
+    Weights of an id that stands twice add up, as in Python's list of seeds.
+    """
     seeds: dict[str, float] = {}
     for part in filter(None, (part.strip() for part in next(csv.reader([text])))):
         node, equals, weight = ("", "", "") if part in ids else part.rpartition("=")
+        node = node if equals else part
         try:
-            seeds[node if equals else part] = float(weight) if equals else 1.0
+            seeds[node] = seeds.get(node, 0) + (float(weight) if equals else 1.0)
         except ValueError:
             raise InputError(
                 f"seeds are written a,b or a=2,b=1, but got {part!r}: {weight!r} is no number"

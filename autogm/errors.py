@@ -54,21 +54,21 @@ def optional(module: str, *, extra: str, purpose: str) -> ModuleType:
 
 
 @contextlib.contextmanager
-def parsing(path: Path, kind: str) -> Iterator[None]:
+def parsing(path: Path, kind: str, *, fix: str = "rename it after what it is") -> Iterator[None]:
     """Whatever a parser throws at a file that is not what its name says, in one sentence."""
     try:
         yield
     except (AutoGMError, OSError) as error:
         if isinstance(error, AutoGMError) or error.errno is not None:
             raise
-        raise _not_what_it_says(path, kind, error) from None
+        raise _not_what_it_says(path, kind, error, fix) from None
     except Exception as error:
-        raise _not_what_it_says(path, kind, error) from None
+        raise _not_what_it_says(path, kind, error, fix) from None
 
 
-def _not_what_it_says(path: Path, kind: str, error: Exception) -> InputError:
+def _not_what_it_says(path: Path, kind: str, error: Exception, fix: str) -> InputError:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return InputError(f"{path.name} is not {kind}: {reason}; rename it after what it is")
+    return InputError(f"{path.name} is not {kind}: {reason}; {fix}")
 
 
 def require_whole(name: str, value: Any, *, least: int | None = None) -> int:

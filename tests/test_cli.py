@@ -113,8 +113,10 @@ def test_an_unknown_algorithm_lists_the_choices(monkeypatch, capsys):
     assert "pagerank" in error
 
 
-def test_debug_shows_the_traceback(monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["autogm", "--debug", "rank", "nowhere.csv"])
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_debug_shows_the_traceback(monkeypatch, at):
+    arguments = ["autogm", "rank", "nowhere.csv"]
+    monkeypatch.setattr(sys, "argv", [*arguments[:at], "--debug", *arguments[at:]])
     with pytest.raises(autogm.InputError):
         run()
 
@@ -165,6 +167,34 @@ def test_a_seed_may_hold_a_comma_or_an_equals_sign(tmp_path):
     path.write_text('source,target\n"e,f",c=d\ng,c=d\n')
     result = call("rank", path, "--algorithm", "ppr", "--seeds", '"e,f",c=d,g=2', "--json")
     assert len(json.loads(result.stdout)["top"]) == 3
+
+
+@pytest.mark.parametrize("algorithm", ["ppr", "pixie"])
+def test_a_seed_that_stands_twice_counts_twice(edges, algorithm):
+    options = ["--algorithm", algorithm, "--seeds", "ann,bob,ann,bob=3", "--json"]
+    top = json.loads(call("rank", edges, *options).stdout)["top"]
+    graph = autogm.load_graph(edges)
+    scores = getattr(autogm, algorithm)(graph, ["ann", "ann", "bob", "bob", "bob", "bob"])
+    expected = dict(zip(graph.ids.tolist(), scores.tolist(), strict=True))
+    assert {row["id"]: row["score"] for row in top} == pytest.approx(expected)
+
+
+def test_a_node_table_beside_a_named_graph_is_what_is_refused(nodes, monkeypatch, capsys):
+    error = fails(monkeypatch, capsys, "rank", "digits", "--nodes", nodes)
+    assert "a named graph takes no 'nodes', and 'digits' is one" in error
+
+
+def test_a_named_graph_is_unweighted_as_it_is():
+    assert call("rank", "digits", "--unweighted", "--top", 1).exit_code == 0
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_dates_may_be_classes(edges, tmp_path, more):
+    nodes = tmp_path / "nodes.csv"
+    nodes.write_text("id,day\nann,2020-01-02\nbob,2021-03-04\ncid,\ndee,2020-01-02\n")
+    result = call("rank", edges, "--nodes", nodes, "--label", "day", *more)
+    assert result.exit_code == 0
+    assert "2021-03-04" in result.stdout
 
 
 def test_a_file_that_cannot_be_read_is_one_sentence(edges, monkeypatch, capsys):

@@ -42,7 +42,7 @@ def load_graph(
     .mtx, .npz (ours, SciPy's, or with adj_* and attr_*) or .graphml; ``columns`` are those of
     `from_tables`, or ``labels``, ``features`` and ``directed`` of `as_graph`. ``split`` is
     "public", "paper" or "none" for a named graph, drawn with ``seed``, and a column of the node
-    table for a path.
+    table for a path. ``root`` is for names, and so is ``seed``.
     """
     if not isinstance(name, (str, Path)):
         raise InputError(
@@ -66,6 +66,11 @@ def load_graph(
         raise InputError(
             f"{str(name)!r} is neither a file nor a named graph; names are "
             f"{', '.join(DATASETS)}{suggest(path.name.lower(), [*DATASETS, *_neighbours(path)])}"
+        )
+    if root is not None:
+        raise InputError(
+            f"root= is the folder of named graphs, and {str(name)!r} is a path; "
+            "give the whole path instead"
         )
     if split != "default":
         columns["split"] = split
@@ -161,7 +166,8 @@ def _read_npz(path: Path, options: dict[str, Any]) -> Graph:
 def _from_npz(path: Path, arrays: Mapping[str, Any], options: dict[str, Any]) -> Any:
     """The graph or matrix in an archive; features and labels beside it become options."""
     if "autogm" in arrays:
-        return archive.from_arrays(arrays)
+        with parsing(path, "a whole graph of AutoGM", fix="save it again"):
+            return archive.from_arrays(arrays)
     if {"format", "shape"} <= set(arrays):
         return sparse.load_npz(path)
     if {"adj_data", "adj_indices", "adj_indptr", "adj_shape"} <= set(arrays):

@@ -339,6 +339,14 @@ def test_an_unknown_option_comes_with_a_suggestion(tmp_path):
         load_graph(as_csv(tmp_path, True), lable="team")
 
 
+def test_a_root_is_not_for_paths(tmp_path):
+    path = as_csv(tmp_path, True)
+    with pytest.raises(
+        InputError, match=r"root= is the folder of named graphs, and '.*edges\.csv'"
+    ):
+        load_graph(path, root=tmp_path)
+
+
 def test_what_is_no_path_is_named():
     with pytest.raises(InputError, match="a name or a path, but got dict; use as_graph"):
         load_graph({})

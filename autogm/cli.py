@@ -174,7 +174,8 @@ def _parse_seeds(text: str, ids: set[str]) -> dict[str, float]:
             seeds[node] = seeds.get(node, 0) + (float(weight) if equals else 1.0)
         except ValueError:
             raise InputError(
-                f"seeds are written a,b or a=2,b=1, but got {part!r}: {weight!r} is no number"
+                f"seeds are written a,b or a=2,b=1, but got {part!r}: {weight!r} is no number; "
+                "mend it, or name the id as it stands in the graph"
             ) from None
     return seeds
 

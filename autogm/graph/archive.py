@@ -28,7 +28,8 @@ def save(graph: Graph, path: str | Path) -> None:
     path = Path(path)
     if path.suffix.lower() != ".npz" or not path.parent.is_dir():
         raise InputError(
-            f"a graph is saved as .npz into a folder that exists, but got {str(path)!r}"
+            f"a graph is saved as .npz into a folder that exists, but got {str(path)!r}; "
+            "end the name in .npz and make the folder first"
         )
     record = {
         "schema": SCHEMA,

@@ -77,7 +77,7 @@ def as_graph(
     if num_nodes is not None and not isinstance(data, (list, tuple, np.ndarray)):
         raise InputError(
             f"num_nodes counts the positions of an edge array, but data is {type(data).__name__}, "
-            "which says its nodes itself"
+            "which says its nodes itself; leave it out"
         )
     if _is_table(data):
         return _from_columns(
@@ -91,7 +91,10 @@ def as_graph(
         )
     if columns or nodes is not None:
         given = [*columns, *(["nodes"] if nodes is not None else [])]
-        raise InputError(f"{show(given)} belong to tables of edges, not to {type(data).__name__}")
+        raise InputError(
+            f"{show(given)} belong to tables of edges, not to {type(data).__name__}; "
+            "leave them out, or give labels= and features= as arrays"
+        )
     if weight not in (None, "weight") and _is_nameless(data):
         raise InputError(
             f"weight={weight!r} names an edge attribute, but {type(data).__name__} has none; "
@@ -107,7 +110,9 @@ def as_graph(
     if isinstance(labels, str):
         labels = parts.attribute(labels)
     if isinstance(features, str):
-        raise InputError(f"features must be a list of names or values, but got {features!r}")
+        raise InputError(
+            f"features must be a list of names or values, but got {features!r}; try [{features!r}]"
+        )
     if _is_names(features):
         names = tuple(features)
         features = np.array([parts.attribute(name) for name in features]).T
@@ -373,7 +378,10 @@ def _networkx_weights(graph: Any, weight: str) -> NDArray[np.float64] | None:
 
 def _from_scipy(matrix: Any, weight: str | None) -> _Parts:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InputError(f"an adjacency matrix must be square, but its shape is {matrix.shape}")
+        raise InputError(
+            f"an adjacency matrix must be square, but its shape is {matrix.shape}; "
+            "give a row and a column for every node"
+        )
     check_sparse(matrix, "node ids")
     entries = sparse.coo_array(matrix)  # duplicates as they are: those of a binary graph collapse
     present = entries.data != 0
@@ -451,7 +459,8 @@ def _from_array(data: Any, weight: str | None, num_nodes: int | None) -> _Parts:
     if array.ndim != 2 or array.dtype.kind not in "iufbU":
         raise InputError(
             "a graph must be a networkx graph, a PyG Data, a SciPy matrix, an edge array or a "
-            f"table, but got {type(data).__name__} of shape {array.shape}"
+            f"table, but got {type(data).__name__} of shape {array.shape}; "
+            "a table of two columns fits any ids"
         )
     rows, columns = array.shape
     is_list_of_pairs = columns == 2 and isinstance(data, (list, tuple))
@@ -510,7 +519,7 @@ def _plain(values: Any) -> Any:
     try:
         return np.asarray(values)
     except ValueError as error:
-        raise InputError(f"rows must be of one length, but {error}") from None
+        raise InputError(f"rows must be of one length, but {error}; fill them up") from None
 
 
 def _numpy(tensor: Any) -> NDArray[Any]:

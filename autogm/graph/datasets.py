@@ -185,7 +185,10 @@ def _with_split(graph: Graph, dataset: Dataset, split: str, seed: int) -> Graph:
     if split == "none":
         return dataclasses.replace(graph, splits=None)
     if split != "paper":
-        raise InputError(f"split must be 'default', 'public', 'paper' or 'none', but got {split!r}")
+        raise InputError(
+            f"split must be 'default', 'public', 'paper' or 'none', but got {split!r}; "
+            "for other splits load with 'none' and give splits= to as_graph"
+        )
     assert graph.labels is not None
     return dataclasses.replace(graph, splits=dataset.paper_splits(graph.labels, seed))
 

@@ -89,9 +89,10 @@ _COLUMNS = [*inspect.signature(from_tables).parameters][1:]
 def _read(path: Path, options: dict[str, Any]) -> Graph:
     for option in options:
         if option not in (*_COLUMNS, "labels"):
-            raise InputError(f"load_graph knows no option {option!r}{suggest(option, _COLUMNS)}")
+            hint = suggest(option, _COLUMNS) or f"; it knows {', '.join(_COLUMNS)}"
+            raise InputError(f"load_graph knows no option {option!r}{hint}")
     if "labels" in options and (path.is_dir() or path.suffix.lower() in (*_TABLES, ".txt")):
-        raise InputError("labels of a table are a column: name it with label=")
+        raise InputError("labels of a table must be a column, but got labels=; name it with label=")
     if path.is_dir():
         return _read_folder(path, options)
     ending = path.suffix.lower()
@@ -124,7 +125,8 @@ def _read_folder(path: Path, options: dict[str, Any]) -> Graph:
     if found["edges"] is None:
         raise InputError(
             f"a folder must hold edges.csv, .tsv or .parquet, but {path.resolve().name} holds "
-            f"{show(sorted(p.name for p in path.iterdir())) or 'nothing'}"
+            f"{show(sorted(p.name for p in path.iterdir())) or 'nothing'}; "
+            "rename the table of edges, or give its path and nodes="
         )
     return from_tables(found["edges"], options.pop("nodes", found["nodes"]), **options)
 
@@ -147,7 +149,10 @@ def _read_matrix_market(path: Path, options: dict[str, Any]) -> Graph:
     with parsing(path, "a MatrixMarket file"):
         matrix = io.mmread(path)
     if matrix.dtype.kind == "c":
-        raise InputError(f"edge weights must be real, but {path.name} holds complex numbers")
+        raise InputError(
+            f"edge weights must be real, but {path.name} holds complex numbers; "
+            "save their sizes instead"
+        )
     options = _for_matrix(path, options)
     structure = {key: options.pop(key) for key in ("directed", "weight") if key in options}
     graph = as_graph(sparse.coo_array(matrix), **structure)
@@ -178,7 +183,8 @@ def _from_npz(path: Path, arrays: Mapping[str, Any], options: dict[str, Any]) ->
         return csr_of(arrays, "adj")
     raise InputError(
         f"{path.name} must hold a graph that AutoGM or SciPy saved, or adj_data, adj_indices, "
-        f"adj_indptr and adj_shape, but it holds {show(arrays, 8)}"
+        f"adj_indptr and adj_shape, but it holds {show(arrays, 8)}; "
+        "save it with Graph.save or scipy.sparse.save_npz"
     )
 
 

@@ -171,8 +171,9 @@ class TableReader:
                 raise
             if "Empty CSV file" in message:
                 raise self.no_rows() from None
-            fix = "; give every line as many cells as the first" if "Expected" in message else ""
-            raise InputError(f"{self.what} is not a table: {error}{fix}") from None
+            is_ragged = "Expected" in message
+            fix = "give every line as many cells as the first" if is_ragged else "mend the file"
+            raise InputError(f"{self.what} is not a table: {error}; {fix}") from None
 
     def _no_utf8(self) -> InputError:
         return InputError(f"{self.what} must be UTF-8, but it is in another encoding; convert it")
@@ -374,7 +375,9 @@ def as_text(column: Any) -> Any:
     try:
         return column.cast(arrow().string())
     except arrow().ArrowNotImplementedError:
-        raise InputError(f"ids must be numbers or text, but a column holds {column.type}") from None
+        raise InputError(
+            f"ids must be numbers or text, but a column holds {column.type}; choose another column"
+        ) from None
 
 
 def as_numpy(column: Any) -> NDArray[Any]:
@@ -429,7 +432,7 @@ def _as_arrow(table: TableLike, role: str) -> Any:
     if not isinstance(table, (pa.Table, Mapping)) and not hasattr(table, "__arrow_c_stream__"):
         raise InputError(
             f"{role} must be a path, a mapping of columns or an Arrow-compatible dataframe, "
-            f"but got {type(table).__name__}"
+            f"but got {type(table).__name__}; try {{'source': [...], 'target': [...]}}"
         )
     try:
         data = pa.table(dict(table) if isinstance(table, Mapping) else table)
@@ -437,7 +440,9 @@ def _as_arrow(table: TableLike, role: str) -> Any:
         index = [name for name in data.column_names if name.startswith("__index_level_")]
         return data.drop_columns(index) if index else data
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"the {role} table cannot be read: {error}") from None
+        raise InputError(
+            f"the {role} table cannot be read: {error}; give columns of one length and type"
+        ) from None
 
 
 def _is_parquet(path: Path) -> bool:
@@ -447,7 +452,8 @@ def _is_parquet(path: Path) -> bool:
     if not path.exists():
         siblings = path.parent.iterdir() if path.parent.is_dir() else ()
         others = [other.name for other in siblings if other.name != path.name]
-        raise InputError(f"there is no file {str(path)!r}{suggest(path.name, others)}")
+        hint = suggest(path.name, others) or "; mend the path"
+        raise InputError(f"there is no file {str(path)!r}{hint}")
     return path.suffix.lower() in (".parquet", ".pq")
 
 

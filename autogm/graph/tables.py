@@ -62,8 +62,10 @@ def from_tables(
     first two. A column named like ``weight`` is read where there is one (None: never). The node
     id is the column ``id`` or the first; ``features`` are the other numeric columns unless
     chosen; a column ``name`` is what people are shown; ``split`` says train, val or test.
-    Missing labels are unlabelled. Without a node table the nodes are the ids at the ends of
-    edges, ascending.
+    Weights of duplicate edges add up; where ``directed`` is False, an edge in each direction is a
+    duplicate too. Missing labels are unlabelled. Ids of a text table are integers where each is
+    written as one, else text as it stands there. Without a node table the nodes are the ids at the
+    ends of edges, ascending.
 
     >>> edges = {"source": ["a", "b", "b"], "target": ["b", "c", "d"]}
     >>> nodes = {"id": ["a", "b", "c", "d"], "age": [31, 45, 28, 60], "team": ["x", "y", "x", None]}
@@ -75,7 +77,8 @@ def from_tables(
     """
     if features is not None and not _are_names(features):
         raise InputError(
-            f"features must be a list of column names like ['age'], but got {features!r}"
+            f"features must be a list of column names like ['age'], but got {features!r}; "
+            "leave it out to take all numeric columns"
         )
     edge_reader = TableReader(edges, role="edges")
     columns = _EdgeColumns.choose(edge_reader, source, target, weight, time)
@@ -131,7 +134,10 @@ class _EdgeColumns:
         if weight == "weight":
             weight = _named(reader, weight)
         if source is not None and source == target:
-            raise InputError(f"source and target must be two columns, but both are {source!r}")
+            raise InputError(
+                f"source and target must be two columns, but both are {source!r}; "
+                f"the table has {show(names, 12)}"
+            )
         # Where one end is chosen, the other is the first of the pair that is left.
         left = [name for name in (*pair, *names) if name not in (None, source, target)]
         chosen = cls(source or left.pop(0), target or left.pop(0), weight, time)

@@ -12,6 +12,7 @@ from scipy import sparse
 from autogm.algorithm import AGGREGATIONS, Algorithm
 from autogm.errors import InputError, require_whole, suggest
 from autogm.graph import Graph, Rows, require_graph
+from autogm.graph.edges import check_sparse
 from autogm.message.sample import INFERENCE, neighbours, sample, step_key
 
 __all__ = ["aggregate", "embed", "layer"]
@@ -82,7 +83,9 @@ def embed(
     _check_choice("readout", readout, ("last", "sum"))
     seed, epoch = require_whole("seed", seed), require_whole("epoch", epoch, least=0)
     x = graph.features if initial is None else initial
-    if x is not None and not sparse.issparse(x):
+    if sparse.issparse(x):
+        check_sparse(x, "columns of initial")
+    elif x is not None:
         x = np.asarray(x)
     if x is None:
         raise InputError(

@@ -161,6 +161,16 @@ def test_initial_statistics_may_be_sparse():
     np.testing.assert_array_equal(result, graph.adjacency.toarray())
 
 
+def test_positions_outside_sparse_initial_statistics_are_named():
+    from scipy import sparse
+
+    x0 = sparse.csr_array(np.eye(3))
+    x0.indices[1] = 10**9
+    graph = as_graph([(0, 1), (1, 2)], directed=False)
+    with pytest.raises(InputError, match=r"columns of initial .* in 0\.\.2, but one is 1000000000"):
+        embed(graph, Algorithm(d=1, k=1), [np.ones((3, 1))], initial=x0)
+
+
 @pytest.mark.parametrize("x0", [np.ones(3), np.ones((2, 1))])
 def test_initial_statistics_of_the_wrong_shape_are_named(x0):
     graph = as_graph([(0, 1), (1, 2)], directed=False)

@@ -8,7 +8,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,22 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def interleave(
-    contenders: dict[str, Callable[[], Any]], *, repeats: int, warm_up: int = 1
+    contenders: Mapping[str, Callable[[], Any]],
+    *,
+    repeats: int,
+    warm_up: int = 1,
+    settle: bool = False,
 ) -> dict[str, list[float]]:
-    """Seconds of each contender, one after another in every round; warm-up rounds are not kept."""
+    """Seconds of each contender, one after another in every round; warm-up rounds are not kept.
+
+    With ``settle`` each is called once before its timed call in every round: threads of the
+    contender before may still be spinning, and its data lies in the caches.
+    """
     samples: dict[str, list[float]] = {name: [] for name in contenders}
     for round_ in range(warm_up + repeats):
         for name, call in contenders.items():
+            if settle:
+                call()
             start = time.perf_counter()
             call()
             seconds = time.perf_counter() - start

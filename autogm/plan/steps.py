@@ -84,6 +84,11 @@ class Memory:
         self.scratch = aligned(threads, -(-scratch // 16) * 16)
         self.codes = np.empty(max(place.rows for place in places), np.int32)
 
+    def fill(self, number: float) -> None:
+        """Memory that was never written to is not read as other memory is."""
+        for flat in self._flat.values():
+            flat[:] = number
+
     def at(self, place: Place) -> NDArray[np.float32]:
         flat: NDArray[np.float32] = self._flat[place.slot][: place.size]
         return flat if place.width == 1 else flat.reshape(place.rows, place.width)

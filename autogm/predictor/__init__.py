@@ -1,6 +1,6 @@
 """What the user takes away."""
 
 from autogm.predictor.predictor import Predictor
-from autogm.predictor.timing import seconds
+from autogm.predictor.timing import cost_model, seconds
 
-__all__ = ["Predictor", "seconds"]
+__all__ = ["Predictor", "cost_model", "seconds"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,18 +46,17 @@ class Ready:
             matrices,
             coded=isinstance(predictor.head, MultiClass),
         )
+        self.whole: Plan = whole_plan(self._given, threads=self.threads)
+        self._some: NodePlan | None = None
         self._lock = threading.Lock()
 
-    @cached_property
-    def whole(self) -> Plan:
-        """Of all nodes in one pass."""
-        return whole_plan(self._given, threads=self.threads)
-
-    @cached_property
+    @property
     def some(self) -> NodePlan:
-        """Of the nodes that are asked for."""
-        with self._lock:
-            return node_plan(self._given, threads=self.threads)
+        """Of the nodes that are asked for; made when the first is."""
+        if self._some is None:
+            with self._lock:
+                self._some = self._some or node_plan(self._given, threads=self.threads)
+        return self._some
 
     def codes(self, positions: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
         """The place of the largest output, of all nodes or of some."""

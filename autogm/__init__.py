@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from autogm.errors import AutoGMError, InputError, MissingExtra
     from autogm.graph import Graph, Splits, as_graph, load_graph
     from autogm.message import embed, pagerank, pixie, ppr, rwr, structural_features
+    from autogm.predictor import Predictor
 
 __version__ = "0.1.0"
 
@@ -22,6 +23,7 @@ _ROOM = {
     "Graph": "graph",
     "InputError": "errors",
     "MissingExtra": "errors",
+    "Predictor": "predictor",
     "Splits": "graph",
     "as_graph": "graph",
     "embed": "message",
@@ -39,6 +41,7 @@ __all__ = [
     "Graph",
     "InputError",
     "MissingExtra",
+    "Predictor",
     "Splits",
     "as_graph",
     "embed",

@@ -300,6 +300,14 @@ def _parse(dataset: Dataset, folder: Path) -> Graph:
 def csr_of(arrays: Mapping[str, Any], prefix: str) -> sparse.csr_array:
     """A matrix kept as prefix_data, prefix_indices, prefix_indptr and prefix_shape."""
     parts = tuple(arrays[f"{prefix}_{key}"] for key in ("data", "indices", "indptr"))
+    for key, part, kinds in zip(
+        ("data", "indices", "indptr"), parts, ("biuf", "iu", "iu"), strict=True
+    ):
+        if part.dtype.kind not in kinds:
+            rule = "numbers" if key == "data" else "whole numbers"
+            raise InputError(
+                f"{prefix}_{key} must hold {rule}, but holds {part.dtype}; save the matrix again"
+            )
     matrix = sparse.csr_array(parts, shape=tuple(arrays[f"{prefix}_shape"].tolist()))
     check_sparse(matrix, "node ids" if prefix == "adj" else "feature columns")
     return matrix

@@ -225,6 +225,13 @@ def require_graph(graph: object) -> None:
 def _check_rows(rows: Rows, ids: NDArray[Any], *, directed: bool) -> None:
     indptr, indices, values = rows
     n = rows.num_rows
+    kinds = {"indptr": np.int64, "indices": np.int32, "values": np.float64}
+    for name, array in rows._asdict().items():
+        if array is not None and array.dtype != kinds[name]:
+            raise InputError(
+                f"{name} of rows must be {kinds[name].__name__}, but got {array.dtype}; "
+                "build rows with as_graph"
+            )
     check_row_starts(indptr, len(indices))
     if (wrong := first_outside(indices, n)) is not None:
         raise InputError(
@@ -272,15 +279,15 @@ def _check_features(
             f"there must be one name a feature column ({features.shape[1]}), but got {len(names)}; "
             "name them all or none"
         )
+    if features.dtype != np.float32:
+        raise InputError(
+            f"features must be float32, but they are {features.dtype}; as_graph converts them"
+        )
     if sparse.issparse(features):
         check_sparse(features, "feature columns")
     values = features.data if sparse.issparse(features) else features
     if not np.isfinite(values).all():
         raise InputError(_where_not_finite(features, names, ids))
-    if features.dtype != np.float32:
-        raise InputError(
-            f"features must be float32, but they are {features.dtype}; as_graph converts them"
-        )
 
 
 def _where_not_finite(features: Features, names: Sequence[str] | None, ids: NDArray[Any]) -> str:

@@ -196,6 +196,8 @@ def test_objects_that_a_benchmark_file_holds_beside_are_left_alone(tmp_path):
     [
         ({"adj_indices": [1, 7, 1, 1]}, r"node ids of .* 4 x 4 must be in 0\.\.3, but one is 7"),
         ({"adj_indptr": [0, 9, 2, 4, 4]}, r"number of entries \(4\), .* or falls in between"),
+        ({"adj_indices": [1.5, 0, 1, 1]}, "adj_indices must hold whole numbers, but .* float64"),
+        ({"adj_data": list("abcd")}, "adj_data must hold numbers, but holds <U1; save the matrix"),
         ({"attr_indices": [10**9, -5, 0]}, r"feature columns .* in 0\.\.2, but one is -5"),
         ({"attr_indices": [10**9, 5, 0]}, r"feature columns .* in 0\.\.2, but one is 1000000000"),
         ({"attr_indptr": [0, 9, 2, 2, 3]}, r"number of entries \(3\), .* or falls in between"),

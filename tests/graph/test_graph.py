@@ -144,6 +144,12 @@ def test_the_representation_says_what_is_there():
             "must be positive .* that of the edge from 'c' to 'b' is 0.0",
         ),
         ({"rows": rows((0, 1, 2, 3), (1, 0, 1))}, "not symmetric; say directed=True"),
+        (
+            {"rows": Rows(np.array([0, 0, 0, 0]), np.empty(0, np.int64))},
+            "indices of rows must be int32, but got int64; build rows with as_graph",
+        ),
+        ({"features": np.eye(3)}, "features must be float32, but they are float64; as_graph"),
+        ({"features": np.full((3, 1), "x")}, "features must be float32, but they are <U1"),
         ({"features": np.eye(2)}, r"one row a node \(3\), but their shape is \(2, 2\)"),
         ({"features": np.ones(3)}, r"one row a node \(3\), but their shape is \(3,\)"),
         (
@@ -201,7 +207,7 @@ def test_features_that_are_not_finite_are_named(bad, kind):
 
 def test_a_feature_that_is_not_finite_is_named_by_its_column():
     with pytest.raises(InputError, match="node 'b' has nan in column 'age'"):
-        path(features=np.array([[1], [NAN], [2]]), feature_names=("age",))
+        path(features=np.array([[1], [NAN], [2]], np.float32), feature_names=("age",))
 
 
 @pytest.mark.parametrize(

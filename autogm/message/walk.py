@@ -41,7 +41,7 @@ def stationary(rows: Rows, restart: Scores, *, damping: float, tol: float) -> tu
     indices = rows.indices.view(np.uint32)
     x, sent = restart.copy(), restart * share
     stuck = float(restart[out_weight == 0].sum())
-    enough = tol * (1 - damping) / damping
+    enough = min(max(tol * (1 - damping) / damping, 1e-300), 2)
     # Two distributions differ by at most 2; so many steps shrink that to enough.
     most = 1 + math.ceil(math.log(enough / 2) / math.log(damping))
     step = 0

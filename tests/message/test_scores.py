@@ -315,8 +315,14 @@ def test_a_tolerance_outside_its_range_is_named(tol):
         pagerank(as_graph([(0, 1), (1, 2)]), tol=tol)
 
 
-def test_a_tolerance_below_rounding_ends():
-    assert pagerank(rmat(6, 200), tol=1e-30).sum() == pytest.approx(1, abs=1e-12)
+@pytest.mark.parametrize("options", [{"tol": 1e-30}, {"tol": 5e-324}, {"damping": 5e-324}])
+def test_options_at_the_end_of_their_range_end(options):
+    assert pagerank(rmat(6, 200), **options).sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_a_restart_that_rounds_away_is_named():
+    with pytest.raises(InputError, match=r"damping must be between 0 and 1, but got 1\.0"):
+        rwr(as_graph([(0, 1), (1, 2)]), 0, restart=1e-17)
 
 
 def test_a_restart_outside_its_range_is_named():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -21,11 +22,19 @@ __all__ = ["Aggregation", "Field"]
 class Field(NamedTuple):
     """``steps[i - 1]`` is A_agg of step i, its rows ``nodes[i]`` and its columns ``nodes[i - 1]``.
 
-    ``nodes[k]`` are the targets in the order they were asked for; the others ascend.
+    ``nodes[k]`` are the targets in the order they were asked for; the others ascend. Where steps
+    are equal, they and their nodes are the same objects.
     """
 
     nodes: tuple[Nodes, ...]
     steps: tuple[SparseRows, ...]
+
+    @property
+    def num_bytes(self) -> int:
+        """What is held, equal steps once."""
+        nodes = {id(level): 8 * len(level) for level in self.nodes}
+        steps = {id(step): 16 * step.num_rows + 8 * len(step.indices) for step in self.steps}
+        return sum(nodes.values()) + sum(steps.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +45,20 @@ class Aggregation:
     algorithm: Algorithm
     sample_seed: int = 0
     oversample: bool = False
+    threads: int | None = None
 
-    def field(self, targets: Nodes, *, epoch: int = INFERENCE) -> Field:
-        """The receptive field of ``targets`` over all k steps."""
+    def field(
+        self, targets: Nodes, *, epoch: int = INFERENCE, most: float = math.inf
+    ) -> Field | None:
+        """The receptive field of ``targets`` over all k steps; None above ``most`` bytes.
+
+        A step's size follows from degrees, so a step that is too large is not begun.
+        """
         nodes, steps = [np.asarray(targets, dtype=np.int64)], list[SparseRows]()
         for step in range(self.algorithm.k, 0, -1):
+            most -= 24 * len(nodes[0]) + 8 * self._num_entries(nodes[0])
+            if most < 0:
+                return None
             matrix, sources = self.step(nodes[0], step, epoch=epoch)
             steps.insert(0, matrix)
             closed = self.algorithm.w == ALL and np.array_equal(sources, nodes[0])
@@ -68,7 +86,8 @@ class Aggregation:
         values = np.empty(indptr[-1], dtype=np.float32)
         weights = np.empty(0) if drawn.values is None else drawn.values
         given = (targets, drawn.indptr, drawn.indices, weights, place, loop)
-        run(_assemble, chunks(indptr), *given, row_scale, column_scale, indptr, indices, values)
+        made = (row_scale, column_scale, indptr, indices, values)
+        run(_assemble, chunks(indptr), *given, *made, threads=self.threads)
         return SparseRows.of(indptr, indices, values, len(sources)), sources
 
     @cached_property
@@ -87,7 +106,18 @@ class Aggregation:
             stable_keys=self.graph.stable_keys,
             nodes=nodes,
             oversample=self.oversample,
+            threads=self.threads,
         )
+
+    def _num_entries(self, nodes: Nodes) -> int:
+        """Of a step's rows for these nodes, at most: draws with replacement may repeat."""
+        return int(self._num_drawn(nodes).sum()) + self.algorithm.self_loop * len(nodes)
+
+    def _num_drawn(self, nodes: Nodes) -> NDArray[np.int64]:
+        degree, w = self._degree[nodes], self.algorithm.w
+        if w == ALL:
+            return degree
+        return np.where(degree > 0, w, 0) if self.oversample else np.minimum(degree, w)
 
     def _scales(
         self, drawn: Rows, targets: Nodes, sources: Nodes, step: int, epoch: int
@@ -112,12 +142,16 @@ class Aggregation:
         if self.graph.weighted:
             drawn = self._draw(nodes, step, epoch) if drawn is None else drawn
             assert drawn.values is not None
-            before = np.concatenate([[0.0], np.cumsum(drawn.values)])
-            return np.diff(before[drawn.indptr]) + loop
-        degree, w = self._degree[nodes], self.algorithm.w
-        if w != ALL:
-            degree = np.where(degree > 0, w, 0) if self.oversample else np.minimum(degree, w)
-        return (degree + loop).astype(np.float64)
+            return _row_sums(drawn.indptr, drawn.values) + loop
+        return (self._num_drawn(nodes) + loop).astype(np.float64)
+
+
+def _row_sums(indptr: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each row by itself: differences of one running sum lose small rows behind large weights."""
+    sums, filled = np.zeros(len(indptr) - 1), indptr[1:] > indptr[:-1]
+    if len(values):
+        sums[filled] = np.add.reduceat(values, indptr[:-1][filled])
+    return sums
 
 
 def _power(sums: NDArray[np.float64], exponent: float) -> NDArray[np.float64]:

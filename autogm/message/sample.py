@@ -74,6 +74,7 @@ def sample(
     stable_keys: NDArray[np.uint64],
     nodes: NDArray[np.integer] | None = None,
     oversample: bool = False,
+    threads: int | None = None,
 ) -> Rows:
     """A_samp: for each node w of its neighbours, distinct, uniform.
 
@@ -96,7 +97,7 @@ def sample(
     weights = np.empty(0) if rows.values is None else rows.values
     values = np.empty(0 if rows.values is None else indptr[-1])
     args = (nodes, rows.indptr, rows.indices, weights, stable_keys, np.uint64(key), indptr)
-    run(_draw_rows, chunks(indptr), *args, indices, values)
+    run(_draw_rows, chunks(indptr), *args, indices, values, threads=threads)
     drawn = Rows(indptr, indices, None if rows.values is None else values)
     return _count_repeats(drawn) if oversample else drawn
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,13 +14,9 @@ __all__ = [
     "Matrix",
     "SparseRows",
     "aligned",
-    "column_parts",
     "gather",
     "gather_rows",
-    "multiply",
-    "multiply_transposed",
     "row_parts",
-    "scatter",
     "scatter_columns",
     "worth_threads",
 ]
@@ -30,8 +25,6 @@ Matrix = NDArray[np.float32]
 
 # Handing work to another thread costs as much as about so many multiplications.
 _LARGE = 1 << 21
-# Rows of a dense product that one thread takes; fixed, so that sums do not depend on threads.
-_BLOCK = 1 << 13
 
 
 class SparseRows(NamedTuple):
@@ -76,14 +69,6 @@ def worth_threads(multiplications: int, threads: int | None) -> int:
     return (num_threads() if threads is None else threads) if multiplications >= _LARGE else 1
 
 
-def column_parts(width: int, threads: int) -> list[slice]:
-    """Stretches of columns, one for each thread, of at least four registers each."""
-    blocks = max(1, width // (4 * LANES))
-    count = max(1, min(threads, blocks))
-    cuts = [4 * LANES * (blocks * i // count) for i in range(count)]
-    return [slice(a, b) for a, b in pairwise([*cuts, width])]
-
-
 def aligned(num_rows: int, width: int) -> Matrix:
     """An empty matrix that starts where a cache line does.
 
@@ -99,52 +84,6 @@ def gather(matrix: SparseRows, source: Matrix, out: Matrix, *, threads: int | No
     threads = worth_threads(len(matrix.indices) * source.shape[1], threads)
     parts = matrix.parts if threads > 1 else [slice(0, matrix.num_rows)]
     run(gather_rows, parts, *matrix[:4], source, out, threads=threads)
-
-
-def scatter(matrix: SparseRows, source: Matrix, out: Matrix, *, threads: int | None = None) -> None:
-    """out = matrixᵀ @ source; every thread takes some columns, so that no two add to one place.
-
-    Sums run in the order of the rows, whatever the threads. Nothing is transposed: that costs as
-    much as the product, and a sampled matrix is used once.
-    """
-    threads = worth_threads(len(matrix.indices) * source.shape[1], threads)
-    out[:] = 0
-    run(
-        scatter_columns,
-        column_parts(source.shape[1], threads),
-        *matrix[:4],
-        source,
-        out,
-        threads=threads,
-    )
-
-
-def multiply(a: Matrix, b: Matrix, out: Matrix, *, threads: int = 1) -> None:
-    """out = a @ b, by blocks of rows."""
-    if len(a) <= _BLOCK:
-        np.matmul(a, b, out=out)
-        return
-
-    def block(start: int, stop: int) -> None:
-        np.matmul(a[start:stop], b, out=out[start:stop])
-
-    run(block, _blocks(len(a)), threads=threads)
-
-
-def multiply_transposed(a: Matrix, b: Matrix, out: Matrix, *, threads: int = 1) -> None:
-    """out = aᵀ @ b; sums over blocks of rows are added in their order."""
-    if len(a) <= _BLOCK:
-        np.matmul(a.T, b, out=out)
-        return
-    blocks = _blocks(len(a))
-    out[:] = 0
-    for some in (blocks[i : i + 8] for i in range(0, len(blocks), 8)):
-        for part in run(lambda start, stop: a[start:stop].T @ b[start:stop], some, threads=threads):
-            out += part
-
-
-def _blocks(num_rows: int) -> list[slice]:
-    return [slice(i, min(i + _BLOCK, num_rows)) for i in range(0, max(num_rows, 1), _BLOCK)]
 
 
 @fused

@@ -27,17 +27,32 @@ Outputs = NDArray[np.float32]
 SOFTMAX, SIGMOID, SQUARE = range(3)
 """How wrong answers are counted: cross-entropy of one class, of each label, or squares."""
 
+_CLASS_METRICS = ("accuracy", "macro_f1", "micro_f1", "roc_auc", "average_precision")
+
 
 @dataclass(frozen=True)
 class Head(ABC):
     """``num_outputs`` columns of outputs, read as one kind of answer."""
 
     name: ClassVar[str]
+    task: ClassVar[str]
+    """What users call it."""
+    metrics: ClassVar[tuple[str, ...]] = _CLASS_METRICS
+    """What it can be judged by."""
     metric: ClassVar[str]
     """What it is judged by unless another is asked for."""
     kind: ClassVar[int]
     """By which formula it learns."""
     num_outputs: int
+
+    @property
+    def num_classes(self) -> int:
+        """How many values a target can have; 0 if it is a number."""
+        return 2
+
+    def known(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which labels are there to learn from, one row a node."""
+        return np.asarray(labels.reshape(len(labels), -1) >= 0)
 
     @abstractmethod
     def scores(self, outputs: Outputs) -> NDArray[np.float64]:
@@ -53,8 +68,13 @@ class MultiClass(Head):
     """One of C classes; targets are codes, n x 1."""
 
     name: ClassVar[str] = "multiclass"
+    task: ClassVar[str] = "classification"
     metric: ClassVar[str] = "accuracy"
     kind: ClassVar[int] = SOFTMAX
+
+    @property
+    def num_classes(self) -> int:
+        return self.num_outputs
 
     def scores(self, outputs: Outputs) -> NDArray[np.float64]:
         outputs = outputs.astype(np.float64)
@@ -70,6 +90,7 @@ class MultiLabel(Head):
     """Any of L labels; targets are n x L of 0 and 1."""
 
     name: ClassVar[str] = "multilabel"
+    task: ClassVar[str] = "multilabel"
     metric: ClassVar[str] = "micro_f1"
     kind: ClassVar[int] = SIGMOID
 
@@ -85,6 +106,7 @@ class Binary(Head):
     """The second of two classes or not; targets are n x 1."""
 
     name: ClassVar[str] = "binary"
+    task: ClassVar[str] = "classification"
     metric: ClassVar[str] = "accuracy"
     kind: ClassVar[int] = SIGMOID
     num_outputs: int = 1
@@ -101,9 +123,18 @@ class Regression(Head):
     """A number; targets are n x 1."""
 
     name: ClassVar[str] = "regression"
+    task: ClassVar[str] = "regression"
+    metrics: ClassVar[tuple[str, ...]] = ("r2",)
     metric: ClassVar[str] = "r2"
     kind: ClassVar[int] = SQUARE
     num_outputs: int = 1
+
+    @property
+    def num_classes(self) -> int:
+        return 0
+
+    def known(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
+        return np.asarray(np.isfinite(labels.reshape(len(labels), -1)))
 
     def scores(self, outputs: Outputs) -> NDArray[np.float64]:
         return outputs[:, 0].astype(np.float64)

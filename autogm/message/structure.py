@@ -39,6 +39,11 @@ def structural_features(
             f"kinds must be some of {', '.join(KINDS)}, but got {show(strange) or 'none'}"
             f"{suggest(str(strange[0]), KINDS) if strange else ''}"
         )
+    if "ids" in kinds and not (isinstance(hashed, int | np.integer) and hashed >= 1):
+        raise InputError(
+            f"hashed must be a whole number of at least 1, but got {hashed!r}; "
+            "for no hashed ids leave 'ids' out of kinds"
+        )
     columns: dict[str, NDArray[np.float64]] = {}
     if "degree" in kinds:
         columns["in_degree"] = np.log1p(np.diff(graph.rows.indptr))

@@ -64,6 +64,10 @@ class State(NamedTuple):
         return best
 
     @property
+    def num_steps(self) -> int:
+        return int(self.place[_STEPS])
+
+    @property
     def best_epoch(self) -> int:
         return int(self.place[_BEST_EPOCH])
 

@@ -7,6 +7,7 @@ CPU this is also what the compiled passes are tested against.
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,11 @@ from autogm.algorithm import Algorithm
 from autogm.algorithm.heads import Head, MultiClass, Regression
 from autogm.errors import InputError, optional
 from autogm.message.product import Matrix
-from autogm.message.sample import Nodes, step_key
+from autogm.message.sample import step_key
 from autogm.train.adam import GO_ON, current, judge, step
+from autogm.train.batches import Batch, Batches
 from autogm.train.layout import Vector
-from autogm.train.model import Batches, Learner, Losses, Model, in_order
-from autogm.train.passes import Batch
+from autogm.train.model import Learner, Losses, Model
 from autogm.train.task import Task
 
 __all__ = ["OnDevice"]
@@ -35,22 +36,23 @@ class OnDevice:
             raise InputError(f"device {device!r} is not available on this machine; use 'cpu'")
         self._device, self._inner, self._task, self._algorithm = device, inner, task, algorithm
         self._sent: dict[int, tuple[Batch, Any, list[Any]]] = {}
-        self.layout, self.fields, self.validation = inner.layout, inner.fields, inner.validation
-        self.is_fixed, self.epochs_at_hand = inner.is_fixed, inner.epochs_at_hand
+        self._sending = threading.Lock()
+        self.layout, self.maker, self.schedule = inner.layout, inner.maker, inner.schedule
 
-    def batches(self, epoch: int) -> Batches:
-        return self._inner.batches(epoch)
+    @property
+    def validation(self) -> Batches:
+        return self._inner.validation
 
     def learn(
-        self, learner: Learner, batch: Batch, val: Batch, first: int, losses: Losses
+        self, learner: Learner, batch: Batch, val: Batch | None, first: int, losses: Losses
     ) -> tuple[int, int]:
         state, rates, dropout = learner
         for i in range(len(losses)):
-            seed = step_key(int(dropout.seed), 0, first + i) % 2**63
+            seed = step_key(int(dropout.seed), state.num_steps) % 2**63
             rate = 1 - 1 / float(dropout.scale)
             losses[i, 0] = self.gradient(current(state), batch, rate, seed, state.gradient)
             step(state, rates)
-            if len(val.judged.nodes):
+            if val is not None:
                 losses[i, 1] = self.loss(current(state), val)
                 why = judge(state, first + i, losses[i, 0], losses[i, 1], rates.patience)
                 if why != GO_ON:
@@ -70,13 +72,10 @@ class OnDevice:
         with self._torch.no_grad():
             return float(self._loss(self._outputs(self._tensor(vector), batch), batch))
 
-    def outputs(self, vector: Vector, nodes: Nodes) -> Matrix:
-        def outputs(batch: Batch) -> Matrix:
-            with self._torch.no_grad():
-                made: Matrix = self._outputs(self._tensor(vector), batch).cpu().numpy()
+    def outputs(self, vector: Vector, batch: Batch) -> Matrix:
+        with self._torch.no_grad():
+            made: Matrix = self._outputs(self._tensor(vector), batch).cpu().numpy()
             return made
-
-        return in_order(self.fields, nodes, self._task.head.num_outputs, outputs)
 
     def _outputs(self, vector: Any, batch: Batch, rate: float = 0.0, generator: Any = None) -> Any:
         spans = zip(*(part.tolist() for part in self.layout.spans), strict=True)
@@ -121,12 +120,13 @@ class OnDevice:
         return bce(outputs, targets, reduction="none")
 
     def _on_device(self, batch: Batch) -> tuple[Any, list[Any]]:
-        """Features and aggregation matrices; those of the last few batches stay there."""
-        if id(batch) not in self._sent:
-            if len(self._sent) >= 2:
-                self._sent.clear()
-            self._sent[id(batch)] = (batch, self._rows(batch), self._steps(batch))
-        return self._sent[id(batch)][1:]
+        """Features and aggregation matrices; those of two batches stay there, for all runs."""
+        with self._sending:
+            if id(batch) not in self._sent:
+                if len(self._sent) >= 2:
+                    self._sent.clear()
+                self._sent[id(batch)] = (batch, self._rows(batch), self._steps(batch))
+            return self._sent[id(batch)][1:]
 
     def _rows(self, batch: Batch) -> Any:
         rows = batch.rows

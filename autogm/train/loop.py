@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+import numbers
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from autogm.algorithm import Algorithm, Weights
+from autogm.algorithm import Algorithm
 from autogm.errors import InputError
 from autogm.graph import Graph
+from autogm.measure.metrics import worst
 from autogm.message.kernel import flushed_denormals, num_threads, run
 from autogm.message.product import Matrix
-from autogm.message.sample import Nodes
 from autogm.train.adam import DIVERGED, OUT_OF_PATIENCE, Rates, State, current, judge
+from autogm.train.batches import Batch, Batches
 from autogm.train.dropout import Dropout
-from autogm.train.model import Batches, Learner, Model, model
+from autogm.train.layout import Layout
+from autogm.train.model import Learner, Model, model, most_at_once, outputs
 from autogm.train.result import Epoch, Reason, TrainResult
-from autogm.train.settings import TrainSettings
+from autogm.train.settings import TrainSettings, check_whole
 from autogm.train.task import Task
 
 __all__ = ["outputs", "train", "train_runs"]
@@ -45,16 +49,19 @@ def train(
 ) -> TrainResult:
     """Weights for an algorithm on the graph's train split, chosen by its validation split.
 
-    ``deadline`` is a moment of `time.monotonic`; it and ``cancel`` end a training within an epoch,
-    with the best weights so far. The same seed gives the same weights to the last bit.
+    ``deadline`` is a moment of `time.monotonic`, not a number of seconds: 60 seconds from now is
+    ``time.monotonic() + 60``, and a moment that has passed ends the training before its first
+    epoch. It and ``cancel`` are looked at before and after preparation, and then after every epoch
+    or, where epochs are shorter, every 10 ms; the best weights so far are the result. The same
+    seed gives the same weights to the last bit.
 
     >>> from autogm import load_graph
     >>> result = train(load_graph("digits"), Algorithm.sgcn(), TrainSettings(epochs=50))
     >>> result.reason.value, result.epochs, result.validation_score > 0.8
     ('epochs', 50, True)
     """
-    limits = _Limits(deadline, cancel, progress)
-    return _train(graph, algorithm, settings or TrainSettings(), [seed], limits)[0]
+    limits = _Limits.of(deadline, cancel, progress)
+    return _train(graph, algorithm, settings, range(_check_seed(seed), seed + 1), limits)[0]
 
 
 def train_runs(
@@ -70,27 +77,33 @@ def train_runs(
 ) -> list[TrainResult]:
     """The results of `train` with seeds ``seed``, ``seed`` + 1, …, for less.
 
-    Runs share what does not depend on their seed: receptive fields, draws, propagated features.
-    They go side by side, one a thread, so ``progress`` is called from several threads.
+    Runs share what does not depend on their seed: receptive fields, draws, propagated features,
+    mini-batches. They go side by side, one a thread, so ``progress`` is called from several
+    threads. Each goes on for 10 ms or an epoch at a time, so that a deadline finds all of them
+    about equally far: their numbers of epochs differ by that much at most, unless a run was over
+    before. When ``progress`` raises, or on Ctrl-C, no run begins another epoch.
     """
-    if runs < 1:
-        raise InputError(f"runs must be at least 1, but got {runs}")
-    seeds = list(range(seed, seed + runs))
-    limits = _Limits(deadline, cancel, progress)
-    return _train(graph, algorithm, settings or TrainSettings(), seeds, limits)
-
-
-def outputs(task: Task, algorithm: Algorithm, weights: Weights, nodes: Nodes) -> Matrix:
-    """What the weights answer for some nodes, before the head reads it."""
-    made = model(task, algorithm)
-    with flushed_denormals():
-        return made.outputs(made.layout.pad(weights), nodes)
+    check_whole("runs", runs, least=1)
+    limits = _Limits.of(deadline, cancel, progress)
+    return _train(graph, algorithm, settings, range(_check_seed(seed), seed + runs), limits)
 
 
 class _Limits(NamedTuple):
     deadline: float | None
     cancel: threading.Event | None
     progress: Progress | None
+
+    @classmethod
+    def of(
+        cls, deadline: float | None, cancel: threading.Event | None, progress: Progress | None
+    ) -> _Limits:
+        a_moment = isinstance(deadline, numbers.Real) and not math.isnan(deadline)
+        if deadline is not None and not a_moment:
+            raise InputError(
+                f"deadline must be a moment of time.monotonic(), but got {deadline!r}; "
+                "60 seconds from now is time.monotonic() + 60"
+            )
+        return cls(deadline, cancel, progress)
 
     def reached(self) -> Reason | None:
         if self.cancel is not None and self.cancel.is_set():
@@ -100,127 +113,190 @@ class _Limits(NamedTuple):
         return None
 
 
+def _check_seed(seed: int) -> int:
+    return check_whole("seed", seed, least=0)
+
+
 def _train(
     graph: Graph,
     algorithm: Algorithm,
-    settings: TrainSettings,
+    settings: TrainSettings | None,
     seeds: Sequence[int],
     limits: _Limits,
 ) -> list[TrainResult]:
-    task = Task.of(graph, settings)
+    task = Task.of(graph, TrainSettings() if settings is None else settings)
     if not isinstance(algorithm, Algorithm):
         raise InputError(f"an Algorithm is needed, but got {algorithm!r}; try Algorithm.gcn()")
+    layout = Layout(algorithm, graph.num_features, task.head.num_outputs)
+    runs = [_Run(task, layout, seed, limits) for seed in seeds]
+    if not all(one.is_over() for one in runs):
+        # Numbers so small that they are kept in another way cost a hundred times as much.
+        with flushed_denormals():
+            _learn(runs, model(task, algorithm), task.settings.threads or num_threads())
+    return [one.result(task, algorithm, layout) for one in runs]
+
+
+def _learn(runs: Sequence[_Run], shared: Model, threads: int) -> None:
+    """Epochs of all runs, and what the best weights of each answer for the validation split."""
+    with _shared_by(runs):
+        validation = shared.validation
+    epoch, count = 0, 1
+    while going := [one for one in runs if not one.is_over()]:
+        with _shared_by(going):
+            batches = shared.schedule.batches(epoch)
+        count = count if shared.schedule.is_fixed else 1
+        slowest = _learn_on(going, shared, batches, count, threads)
+        del batches  # or they would be held while the next are made
+        epoch += count
+        if going[0].hears_nothing:
+            count = max(1, min(2 * count, int(_MOMENT * count / slowest)))
+    if trained := [one for one in runs if one.epochs]:
+        for batch in _timed(validation, trained):
+            _side_by_side(trained, shared, threads, _Run.answer, batch)
+            del batch
+
+
+def _learn_on(
+    runs: Sequence[_Run], shared: Model, batches: Batches, count: int, threads: int
+) -> float:
+    """``count`` epochs of all runs; the seconds that the slowest took."""
+    train, val = batches.whole, shared.validation.whole
+    if train is not None and val is not None:
+        learn = partial(_Run.learn, count=count)
+        return _side_by_side(runs, shared, threads, learn, train, val)
     start = time.perf_counter()
-    shared = model(task, algorithm)
-    runs = [_Run(task, shared, seed, limits) for seed in seeds]
-    preparation = (time.perf_counter() - start) / len(seeds)
-    threads = settings.threads or num_threads()
-    # Numbers so small that they are kept in another way cost a hundred times as much.
-    with flushed_denormals():
-        if shared.is_fixed:
-            _side_by_side(runs, threads, lambda one: one.learn_on(shared.batches(0)))
-        else:
-            _share_draws(runs, threads, shared, settings.epochs)
-        return [one.result(algorithm, preparation) for one in runs]
+    for batch in _timed(batches, runs):
+        _side_by_side(runs, shared, threads, _Run.learn_part, batch)
+        del batch
+    for batch in _timed(shared.validation, runs):
+        _side_by_side(runs, shared, threads, _Run.weigh, batch)
+        del batch
+    for one in runs:
+        one.end_epoch()
+    return time.perf_counter() - start
 
 
-def _side_by_side(runs: Sequence[_Run], threads: int, call: Callable[[_Run], None]) -> None:
+def _side_by_side(
+    runs: Sequence[_Run], shared: Model, threads: int, call: Callable[..., None], *batches: Batch
+) -> float:
+    """Each run's seconds go to its account; those of the slowest come back."""
+
+    def timed(i: int, _: int) -> float:
+        start = time.perf_counter()
+        call(runs[i], shared, *batches)
+        seconds = time.perf_counter() - start
+        runs[i].seconds += seconds
+        return seconds
+
+    at_once = min(threads, most_at_once(shared, *batches))
     parts = [slice(i, i + 1) for i in range(len(runs))]
-    run(lambda i, _: call(runs[i]), parts, threads=threads)
+    seconds: list[float] = run(timed, parts, threads=at_once)
+    return max(seconds)
 
 
-def _share_draws(runs: Sequence[_Run], threads: int, shared: Model, epochs: int) -> None:
-    """A few epochs of all runs at a time, so that their draws are made once."""
-    for first in range(0, epochs, shared.epochs_at_hand):
-        going = [one for one in runs if one.reason is None]
-        if not going:
+@contextlib.contextmanager
+def _shared_by(runs: Sequence[_Run]) -> Iterator[None]:
+    """What this takes goes to the account of all of them, in equal shares."""
+    start = time.perf_counter()
+    yield
+    share = (time.perf_counter() - start) / len(runs)
+    for one in runs:
+        one.seconds += share
+
+
+def _timed(batches: Iterable[Batch], runs: Sequence[_Run]) -> Iterator[Batch]:
+    """The batches; making them is shared by the runs."""
+    iterator = iter(batches)
+    while True:
+        with _shared_by(runs):
+            batch = next(iterator, None)
+        if batch is None:
             return
-        numbers = range(first, min(first + shared.epochs_at_hand, epochs))
-        drawn = [shared.batches(number) for number in numbers]
-        _side_by_side(going, threads, partial(_Run.learn_on_each, drawn=drawn))
+        yield batch
+        del batch
 
 
 class _Run:
     """One seed's way through the epochs."""
 
-    def __init__(self, task: Task, shared: Model, seed: int, limits: _Limits) -> None:
-        self._task, self._model, self._seed, self._limits = task, shared, seed, limits
-        layout, settings = shared.layout, task.settings
-        state = State.of(layout.start(seed))
+    def __init__(self, task: Task, layout: Layout, seed: int, limits: _Limits) -> None:
+        self.seed, self.epochs, self.seconds = seed, 0, 0.0
+        self._limits = limits
+        settings = task.settings
         rates = Rates.of(settings, layout.first)
-        self._learner = Learner(state, rates, Dropout.of(settings.dropout, seed))
+        dropout = Dropout.of(settings.dropout, seed)
+        self._learner = Learner(State.of(layout.start(seed)), rates, dropout)
         self._losses = np.full((settings.epochs, 2), np.nan)
-        self._epochs, self._seconds = 0, 0.0
-        self.reason: Reason | None = None
+        self._reason: Reason | None = None
+        self._sums = np.zeros(2)
+        self._answers: list[Matrix] = []
 
-    def learn_on(self, batches: Batches) -> None:
-        """All epochs on the same nodes, at a time as many as are over in a moment."""
-        start, count = time.perf_counter(), 1
-        while self._epochs < len(self._losses) and not self._is_over():
-            before = time.perf_counter()
-            self._learn(batches, count)
-            if self._limits.progress is None:
-                each = (time.perf_counter() - before) / count
-                count = max(1, min(2 * count, int(_MOMENT / each)))
-        self._seconds += time.perf_counter() - start
+    @property
+    def hears_nothing(self) -> bool:
+        """Nobody listens to its epochs, so that many may go in one call."""
+        return self._limits.progress is None
 
-    def learn_on_each(self, drawn: Iterable[Batches]) -> None:
-        """An epoch on each."""
-        start = time.perf_counter()
-        for batches in drawn:
-            if self._is_over():
-                break
-            self._learn(batches, 1)
-        self._seconds += time.perf_counter() - start
+    def is_over(self) -> bool:
+        if self._reason is None and self.epochs == len(self._losses):
+            self._reason = Reason.epochs
+        self._reason = self._reason or self._limits.reached()
+        return self._reason is not None
 
-    def _is_over(self) -> bool:
-        self.reason = self.reason or self._limits.reached()
-        return self.reason is not None
-
-    def _learn(self, batches: Batches, count: int) -> None:
+    def learn(self, shared: Model, batch: Batch, val: Batch, count: int) -> None:
         """Up to ``count`` epochs."""
-        losses = self._losses[self._epochs : self._epochs + count]
-        val = self._model.validation.whole
-        if batches.whole is not None and val is not None:
-            given = (self._learner, batches.whole, val, self._epochs)
-            done, why = self._model.learn(*given, losses)
-        else:
-            done, why = 1, self._learn_in_parts(batches, losses)
-        self._epochs += done
-        self.reason = _REASONS.get(why)
-        if self._limits.progress is not None:
-            self._limits.progress(Epoch(self._seed, self._epochs, *losses[0].tolist()))
+        if self.is_over():
+            return
+        losses = self._losses[self.epochs : self.epochs + count]
+        done, why = shared.learn(self._learner, batch, val, self.epochs, losses)
+        self._end(done, why)
 
-    def _learn_in_parts(self, batches: Batches, losses: NDArray[np.float64]) -> int:
-        """An epoch of many steps, judged by parts too."""
+    def learn_part(self, shared: Model, batch: Batch) -> None:
+        """One step of an epoch of many."""
+        losses = np.full((1, 2), np.nan)
+        shared.learn(self._learner, batch, None, self.epochs, losses)
+        self._sums[0] += batch.share * losses[0, 0]
+
+    def weigh(self, shared: Model, batch: Batch) -> None:
+        """A part of the validation loss."""
+        self._sums[1] += batch.share * shared.loss(current(self._learner.state), batch)
+
+    def end_epoch(self) -> None:
+        """After steps and validation in parts."""
         state, rates, _ = self._learner
-        validation, total = self._model.validation, 0.0
-        for batch in batches:
-            self._model.learn(self._learner, batch, validation.nobody, self._epochs, losses[:1])
-            total += batch.share * losses[0, 0]
-        vector = current(state)
-        loss = sum(batch.share * self._model.loss(vector, batch) for batch in validation)
-        losses[0] = total, loss
-        return int(judge(state, self._epochs, total, loss, rates.patience))
+        self._losses[self.epochs] = self._sums
+        why = judge(state, self.epochs, *self._sums, rates.patience)
+        self._sums[:] = 0
+        self._end(1, why)
 
-    def result(self, algorithm: Algorithm, preparation: float) -> TrainResult:
-        start = time.perf_counter()
-        task, layout = self._task, self._model.layout
-        state = self._learner.state
-        answers = self._model.outputs(state.best, task.labelled("val"))
-        weights = task.unscale(layout.unpad(state.best))
-        score = task.score("val", answers * np.float32(task.spread) + np.float32(task.centre))
+    def _end(self, count: int, why: int) -> None:
+        """Some epochs are done."""
+        losses = self._losses[self.epochs]
+        self.epochs += count
+        self._reason = _REASONS.get(int(why))
+        if self._limits.progress is not None:
+            self._limits.progress(Epoch(self.seed, self.epochs, *losses.tolist()))
+
+    def answer(self, shared: Model, batch: Batch) -> None:
+        self._answers.append(shared.outputs(self._learner.state.best, batch))
+
+    def result(self, task: Task, algorithm: Algorithm, layout: Layout) -> TrainResult:
+        state, start = self._learner.state, time.perf_counter()
+        learnt = layout.unpad(state.best)
+        score = worst(task.metric)
+        if self.epochs:
+            score = task.score("val", np.concatenate(self._answers))
         return TrainResult(
             algorithm=algorithm,
-            seed=self._seed,
-            weights=weights,
+            seed=self.seed,
+            weights=task.unscale(learnt),
             metric=task.metric,
             validation_score=score,
-            train_losses=self._losses[: self._epochs, 0],
-            validation_losses=self._losses[: self._epochs, 1],
-            epochs=self._epochs,
+            train_losses=self._losses[: self.epochs, 0],
+            validation_losses=self._losses[: self.epochs, 1],
+            epochs=self.epochs,
             best_epoch=state.best_epoch,
-            seconds=preparation + self._seconds + time.perf_counter() - start,
-            reason=self.reason or Reason.epochs,
+            seconds=self.seconds + time.perf_counter() - start,
+            reason=self._reason or Reason.epochs,
             task=task,
+            learnt=learnt,
         )

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+import contextlib
+from collections.abc import Iterator
+from functools import cached_property, partial
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from autogm.algorithm import ALL, Algorithm
+from autogm.algorithm import ALL, Algorithm, Weights
 from autogm.graph.features import Features
-from autogm.message.field import Aggregation, Field
+from autogm.message.field import Field
+from autogm.message.kernel import flushed_denormals
 from autogm.message.product import Matrix, aligned
-from autogm.message.sample import INFERENCE, Nodes, step_key
+from autogm.message.sample import Nodes
 from autogm.train import passes
 from autogm.train.adam import Rates, State
+from autogm.train.batches import Batch, Batches, BatchMaker, Schedule
 from autogm.train.dropout import Dropout
 from autogm.train.layout import Layout, Vector
-from autogm.train.passes import Batch, Steps
-from autogm.train.propagate import propagated
-from autogm.train.rows import FeatureRows, feature_rows, product_cost
+from autogm.train.propagate import propagated, propagation_bytes
+from autogm.train.rows import product_cost
 from autogm.train.task import Judged, Task
 
-__all__ = ["Batches", "Learner", "Losses", "Model", "in_order", "model"]
+__all__ = ["Learner", "Losses", "Model", "model", "most_at_once", "outputs"]
 
 
 Losses = NDArray[np.float64]
@@ -40,119 +41,83 @@ class Learner(NamedTuple):
 
 
 class Model(Protocol):
-    """Shared by the runs of a point; many threads may use it at once."""
+    """Shared by the runs of a point; many threads may learn, judge and ask for outputs at once."""
 
     layout: Layout
-    fields: Fields
-    is_fixed: bool
-    """Every epoch has the same one batch."""
-    epochs_at_hand: int
-    """Of how many epochs the batches may be held at once."""
-    validation: Batches
-    """Of the validation split."""
+    maker: BatchMaker
+    schedule: Schedule
+    """The batches of training."""
 
-    def batches(self, epoch: int) -> Batches:
-        """What an epoch's steps are taken on; the same for all runs."""
+    @property
+    def validation(self) -> Batches:
+        """Made when first asked for."""
 
     def learn(
-        self, learner: Learner, batch: Batch, val: Batch, first: int, losses: Losses
+        self, learner: Learner, batch: Batch, val: Batch | None, first: int, losses: Losses
     ) -> tuple[int, int]:
-        """Epochs from number ``first`` on one batch, see `passes.message_epochs`."""
+        """Epochs from number ``first`` on one batch, judged by ``val`` if there is one.
+
+        Returns how many, and why no more, as `passes.message_epochs` does.
+        """
 
     def loss(self, vector: Vector, batch: Batch) -> float:
         """Of a batch, without dropout."""
 
-    def outputs(self, vector: Vector, nodes: Nodes) -> Matrix:
-        """Without dropout and without padding, in the order of ``nodes``."""
+    def outputs(self, vector: Vector, batch: Batch) -> Matrix:
+        """Of a batch, without dropout and without padding."""
+
+
+def most_at_once(shared: Model, *batches: Batch) -> int:
+    """How many threads may work on these batches, so that memory holds what each needs."""
+    held = (shared.schedule.held, shared.validation.whole)
+    return shared.maker.most_at_once([one for one in held if one is not None], *batches)
 
 
 def model(task: Task, algorithm: Algorithm) -> Model:
-    """Messages; for linear algorithms and those without a graph, the rows they come to."""
-    made: Model = (Messages if algorithm.l and algorithm.k else Linear)(task, algorithm)
+    """Messages; for linear algorithms and those without a graph, the rows they come to.
+
+    Batches of training and validation are made when they are first asked for.
+    """
+    here = _here(task, algorithm)
     if task.settings.device == "cpu":
-        return made
+        return here
     from autogm.train.device import OnDevice
 
-    return OnDevice(made, task, algorithm)
+    return OnDevice(here, task, algorithm)
 
 
-class _Scratch(threading.local):
-    """Memory that a thread keeps from one call to the next."""
+def outputs(task: Task, algorithm: Algorithm, weights: Weights, nodes: Nodes) -> Matrix:
+    """What the weights answer for some nodes, before the head reads it."""
+    point = _here(task, algorithm)
+    vector = point.layout.pad(weights)
+    with flushed_denormals():
+        parts = [point.outputs(vector, batch) for batch in point.asked(nodes)]
+    return np.concatenate(parts) if parts else np.empty((0, task.head.num_outputs), np.float32)
+
+
+def _here(task: Task, algorithm: Algorithm) -> Messages | Linear:
+    return (Messages if algorithm.l and algorithm.k else Linear)(task, algorithm)
+
+
+class _Scratch:
+    """Memory that passes borrow: as many pieces as there are passes at a time."""
 
     def __init__(self) -> None:
-        self._memory: Vector = np.empty(0, np.float32)
+        self._free: list[Vector] = []
 
-    def of(self, size: int) -> Vector:
-        if len(self._memory) < size:
-            self._memory = aligned(1, size)[0]
-        return self._memory
-
-
-class Fields:
-    """Nodes cut so that the receptive field of each part fits the memory."""
-
-    def __init__(self, task: Task, algorithm: Algorithm, scratch: Callable[..., int]) -> None:
-        settings = task.settings
-        self.features = _features(task)
-        self._aggregation = Aggregation(
-            task.graph, algorithm, settings.sample_seed, settings.oversample
-        )
-        self._memory, self._scratch = settings.memory, scratch
-        self.kept = 1 - settings.dropout
-
-    def batch(self, judged: Judged, epoch: int, share: float = 1.0) -> Batch:
-        field = self.field(judged.nodes, epoch)
-        kept = 1.0 if epoch == INFERENCE else self.kept
-        rows = feature_rows(self.features, field.nodes[0], kept=kept)
-        return Batch(judged, share, Steps.of(field), rows)
-
-    def field(self, nodes: Nodes, epoch: int = INFERENCE) -> Field:
-        return self._aggregation.field(nodes, epoch=epoch)
-
-    def fitted(self, judged: Judged, epoch: int = INFERENCE) -> Batches:
-        """As many of the nodes at a time as fit the memory."""
-        size = len(judged.nodes)
-        batch = self.batch(judged, epoch)
-        while size > 1 and self.num_bytes(batch) > self._memory:
-            size = -(-size // 2)
-            batch = self.batch(judged.part(slice(0, size)), epoch)
-        whole = batch if size == len(judged.nodes) else None
-        return Batches(self, judged, epoch, size=size, whole=whole)
-
-    def num_bytes(self, batch: Batch) -> int:
-        matrices = 8 * len(batch.steps.indices)
-        return 4 * self._scratch(batch.steps, batch.rows) + batch.rows.num_bytes + matrices
-
-
-class Batches:
-    """The batches of some nodes in an epoch: one that is held, or many made when asked for."""
-
-    def __init__(
-        self, fields: Fields, judged: Judged, epoch: int, *, size: int, whole: Batch | None = None
-    ) -> None:
-        self._fields, self._judged, self._epoch, self.size = fields, judged, epoch, size
-        if whole is None and size == len(judged.nodes):
-            whole = fields.batch(judged, epoch)
-        self.whole = whole
-
-    def __iter__(self) -> Iterator[Batch]:
-        if self.whole is not None:
-            yield self.whole
-            return
-        for some in stretches(len(self._judged.nodes), self.size):
-            share = float(self._judged.weights[some].sum())
-            yield self._fields.batch(self._judged.part(some), self._epoch, share)
-
-    @property
-    def nobody(self) -> Batch:
-        """A batch without nodes."""
-        judged = self._judged.part(slice(0, 0))
-        return _without_steps(judged, feature_rows(self._fields.features, judged.nodes))
-
-
-def _without_steps(judged: Judged, rows: FeatureRows) -> Batch:
-    """A batch whose rows have been through all steps."""
-    return Batch(judged, 1.0, Steps.of(Field((judged.nodes,), ())), rows)
+    @contextlib.contextmanager
+    def of(self, size: int) -> Iterator[Vector]:
+        try:
+            memory = self._free.pop()
+        except IndexError:
+            memory = np.empty(0, np.float32)
+        if len(memory) < size:
+            del memory
+            memory = aligned(1, size)[0]
+        try:
+            yield memory
+        finally:
+            self._free.append(memory)
 
 
 class Messages:
@@ -162,152 +127,130 @@ class Messages:
         self._task = task
         self.layout = Layout(algorithm, task.graph.num_features, task.head.num_outputs)
         self._scratch = _Scratch()
-        self.fields = Fields(task, algorithm, self._scratch_size)
-        first = self.fields.fitted(task.train, 0)
-        self._size = first.size
-        self.is_fixed = algorithm.w == ALL and first.whole is not None
-        self._fixed = first if self.is_fixed else None
-        self.epochs_at_hand = 1
-        if first.whole is not None:
-            held = task.settings.memory // (8 * self.fields.num_bytes(first.whole))
-            self.epochs_at_hand = max(1, min(10, held))
-        self.validation = self.fields.fitted(task.val)
+        self.maker = BatchMaker(task, algorithm, partial(passes.message_scratch, self.layout))
+        redrawn = algorithm.w != ALL
+        self.schedule = Schedule(self.maker, self.maker.batch, task.train, redrawn=redrawn)
 
-    def batches(self, epoch: int) -> Batches:
-        train = self._task.train
-        if self._fixed is not None:
-            return self._fixed
-        if self._size < len(train.nodes):
-            # In an order that all runs share, as they share their draws.
-            rng = np.random.default_rng(step_key(self._task.settings.sample_seed, 0, epoch))
-            train = train.part(rng.permutation(len(train.nodes)))
-        return Batches(self.fields, train, epoch, size=self._size)
+    @cached_property
+    def validation(self) -> Batches:
+        return Batches(self.maker, self.maker.batch, self._task.val)
+
+    def asked(self, nodes: Nodes) -> Batches:
+        return Batches(self.maker, self.maker.batch, _not_judged(nodes, self._task))
 
     def learn(
-        self, learner: Learner, batch: Batch, val: Batch, first: int, losses: Losses
+        self, learner: Learner, batch: Batch, val: Batch | None, first: int, losses: Losses
     ) -> tuple[int, int]:
         state, rates, dropout = learner
+        val = self.maker.nothing_of(batch) if val is None else val
         given = (state, rates, self.layout.spans, batch, val, self._task.head.kind, dropout, first)
-        done, why = passes.message_epochs(*given, self._memory(batch, val), losses)
-        return int(done), int(why)
+        with self._scratch.of(self.maker.scratch_size(batch, val)) as scratch:
+            count, why = passes.message_epochs(*given, scratch, losses)
+        return int(count), int(why)
 
     def loss(self, vector: Vector, batch: Batch) -> float:
-        given = (self.layout.spans, batch, self._task.head.kind, self._memory(batch))
-        return float(passes.message_loss(vector, *given))
+        given = (vector, self.layout.spans, batch, self._task.head.kind)
+        with self._scratch.of(self.maker.scratch_size(batch)) as scratch:
+            return float(passes.message_loss(*given, scratch))
 
-    def outputs(self, vector: Vector, nodes: Nodes) -> Matrix:
-        def outputs(batch: Batch) -> Matrix:
-            given = (self.layout.spans, batch, self._memory(batch))
-            made: Matrix = passes.message_outputs(vector, *given)[0]
-            return made
-
-        return in_order(self.fields, nodes, self._task.head.num_outputs, outputs)
-
-    def _memory(self, *batches: Batch) -> Vector:
-        size = max(self._scratch_size(batch.steps, batch.rows) for batch in batches)
-        return self._scratch.of(size)
-
-    def _scratch_size(self, steps: Steps, rows: FeatureRows) -> int:
-        return passes.message_scratch(self.layout, steps, rows)
+    def outputs(self, vector: Vector, batch: Batch) -> Matrix:
+        with self._scratch.of(self.maker.scratch_size(batch)) as scratch:
+            padded, _ = passes.message_outputs(vector, self.layout.spans, batch, scratch)
+            return np.array(padded[:, : self._task.head.num_outputs])
 
 
 class Linear:
     """Linear algorithms: a logistic regression on the rows A_k .. A_1 X_0, which are made once.
 
     W_1 .. W_k and the output layer are a product; where the outputs are narrower than d, it is
-    taken first, and the rows meet one matrix as narrow as the outputs.
+    taken first, and the rows meet one matrix as narrow as the outputs. Rows that do not fit the
+    memory are made again in every epoch, for a part of the nodes at a time.
     """
 
-    is_fixed = True
-    epochs_at_hand = 1
-
     def __init__(self, task: Task, algorithm: Algorithm) -> None:
-        self._task = task
+        self._task, self._k = task, algorithm.k
         self.layout = Layout(algorithm, task.graph.num_features, task.head.num_outputs)
         self._fold = self.layout.outputs < self.layout.width
         self._scratch = _Scratch()
-        self.fields = Fields(task, algorithm, self._scratch_size)
-        self._train = self._made(task.train, kept=self.fields.kept)
-        self.validation = self.fields.fitted(task.val)
-        if self._cheaper_made(task.val, self.validation.whole):
-            self.validation = self._made(task.val)
+        self.maker = BatchMaker(task, algorithm, partial(passes.linear_scratch, self.layout))
+        make = self._finished if algorithm.k else self.maker.batch
+        self.schedule = Schedule(self.maker, make, task.train, redrawn=False)
 
-    def batches(self, epoch: int) -> Batches:
-        return self._train
+    @cached_property
+    def validation(self) -> Batches:
+        make = self._cheapest if self._k else self.maker.batch
+        return Batches(self.maker, make, self._task.val)
+
+    def asked(self, nodes: Nodes) -> Batches:
+        return Batches(self.maker, self.maker.batch, _not_judged(nodes, self._task))
 
     def learn(
-        self, learner: Learner, batch: Batch, val: Batch, first: int, losses: Losses
+        self, learner: Learner, batch: Batch, val: Batch | None, first: int, losses: Losses
     ) -> tuple[int, int]:
         state, rates, dropout = learner
-        given = (state, rates, self.layout.spans, self._fold, batch, val)
-        how = (self._task.head.kind, dropout, first, self._memory(batch, val), losses)
-        done, why = passes.linear_epochs(*given, *how)
-        return int(done), int(why)
+        val = self.maker.nothing_of(batch) if val is None else val
+        given = (state, rates, self.layout.spans, self._fold, batch, val, self._task.head.kind)
+        with self._scratch.of(self.maker.scratch_size(batch, val)) as scratch:
+            count, why = passes.linear_epochs(*given, dropout, first, scratch, losses)
+        return int(count), int(why)
 
     def loss(self, vector: Vector, batch: Batch) -> float:
-        kind, memory = self._task.head.kind, self._memory(batch)
-        return float(passes.linear_loss(vector, self.layout.spans, self._fold, batch, kind, memory))
+        given = (vector, self.layout.spans, self._fold, batch, self._task.head.kind)
+        with self._scratch.of(self.maker.scratch_size(batch)) as scratch:
+            return float(passes.linear_loss(*given, scratch))
 
-    def outputs(self, vector: Vector, nodes: Nodes) -> Matrix:
-        def outputs(batch: Batch) -> Matrix:
-            given = (self.layout.spans, self._fold, batch, self._memory(batch))
-            made: Matrix = passes.linear_outputs(vector, *given)[0]
-            return made
+    def outputs(self, vector: Vector, batch: Batch) -> Matrix:
+        given = (vector, self.layout.spans, self._fold, batch)
+        with self._scratch.of(self.maker.scratch_size(batch)) as scratch:
+            padded, _ = passes.linear_outputs(*given, scratch)
+            return np.array(padded[:, : self._task.head.num_outputs])
 
-        return in_order(self.fields, nodes, self._task.head.num_outputs, outputs)
-
-    def _made(self, judged: Judged, *, kept: float = 1.0) -> Batches:
-        """One batch whose rows have been through all steps."""
-        parts = [
-            propagated(self.fields.field(judged.nodes[some]), self.fields.features)
-            for some in stretches(len(judged.nodes), self.fields.fitted(judged).size)
-        ]
-        count = len(judged.nodes)
-        rows = feature_rows(_stacked(parts), np.arange(count), judged.nodes, kept=kept)
-        batch = _without_steps(judged, rows)
-        return Batches(self.fields, judged, INFERENCE, size=count, whole=batch)
-
-    def _cheaper_made(self, judged: Judged, batch: Batch | None) -> bool:
-        """Whether finished rows, however full, cost less than passing messages each time."""
-        if batch is None:
-            return True
+    def _cheapest(self, judged: Judged, epoch: int) -> Batch | None:
+        """Finished rows, unless passing messages each time costs less."""
+        field = self.maker.field(judged.nodes)
+        if field is None:
+            return self._finished(judged, epoch)
+        passing = self.maker.of_field(judged, field, epoch)
         cells = len(judged.nodes) * self._task.graph.num_features
-        return product_cost(cells, dense=True) < batch.steps.num_entries + batch.rows.cost
+        most = product_cost(cells, dense=True)
+        if passing is not None and passing.steps.num_entries + passing.rows.cost <= most:
+            return passing
+        del passing
+        rows = self._propagated(field)
+        return None if rows is None else self.maker.of_rows(judged, rows, epoch)
 
-    def _memory(self, *batches: Batch) -> Vector:
-        size = max(self._scratch_size(batch.steps, batch.rows) for batch in batches)
-        return self._scratch.of(size)
+    def _finished(self, judged: Judged, epoch: int) -> Batch | None:
+        """Rows that have been through all steps, as many at a time as fit."""
 
-    def _scratch_size(self, steps: Steps, rows: FeatureRows) -> int:
-        return passes.linear_scratch(self.layout, int(steps.size.max()), rows)
+        def stretch(some: slice) -> Features | None:
+            field = self.maker.field(judged.nodes[some])
+            return None if field is None else self._propagated(field)
+
+        parts, held = [], 0
+        for part in self.maker.fitting(len(judged.nodes), stretch):
+            parts.append(part)
+            held += part.nbytes if isinstance(part, np.ndarray) else 12 * part.nnz
+            if held > self.maker.room:
+                return None
+        return self.maker.of_rows(judged, _stacked(parts), epoch)
+
+    def _propagated(self, field: Field) -> Features | None:
+        features = self.maker.features
+        if propagation_bytes(field, features) > self.maker.room:
+            return None
+        return propagated(field, features, threads=self._task.settings.threads)
 
 
-def _features(task: Task) -> Features:
-    assert task.graph.features is not None
-    return task.graph.features
+def _not_judged(nodes: Nodes, task: Task) -> Judged:
+    nodes = np.array(nodes, dtype=np.int64)
+    nodes.flags.writeable = False
+    nothing = np.zeros((len(nodes), task.head.num_outputs), np.float32)
+    return Judged(nodes, nothing, nothing, task.head.num_outputs)
 
 
-def _stacked(parts: list[Any]) -> Features:
+def _stacked(parts: list[Features]) -> Features:
     if len(parts) == 1:
         return parts[0]
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     return sparse.csr_array(sparse.vstack(parts, format="csr"))
-
-
-def in_order(
-    fields: Fields, nodes: Nodes, num_outputs: int, outputs: Callable[[Batch], Matrix]
-) -> Matrix:
-    """Rows of outputs for nodes at inference, copied out of where they were made."""
-    nothing = np.zeros((len(nodes), num_outputs), np.float32)
-    result, at = np.empty_like(nothing), 0
-    for batch in fields.fitted(Judged(nodes, nothing, nothing, num_outputs)):
-        count = len(batch.judged.nodes)
-        result[at : at + count] = outputs(batch)[:, :num_outputs]
-        at += count
-    return result
-
-
-def stretches(count: int, size: int) -> list[slice]:
-    """Of at most ``size``, of ``count`` things."""
-    return [slice(a, b) for a, b in pairwise([*range(0, count, size), count])]

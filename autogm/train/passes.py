@@ -15,17 +15,15 @@ from numpy.typing import NDArray
 from autogm.message.dense import multiply, multiply_transposed, transpose
 from autogm.message.field import Field
 from autogm.message.kernel import fused
-from autogm.message.lanes import fma, load, positive, spread, store
+from autogm.message.lanes import fma, load, padded, positive, spread, store
 from autogm.message.product import gather_rows, scatter_columns
 from autogm.train.adam import GO_ON, current, judge, step
 from autogm.train.dropout import activate, deactivate, layer_key
 from autogm.train.layout import Layout, matrix, take
 from autogm.train.loss import loss
-from autogm.train.rows import FeatureRows, kept_times, kept_transposed_times, times
-from autogm.train.task import Judged
+from autogm.train.rows import kept_size, kept_times, kept_transposed_times, times
 
 __all__ = [
-    "Batch",
     "Steps",
     "linear_epochs",
     "linear_gradient",
@@ -79,15 +77,9 @@ class Steps(NamedTuple):
         rows = zip(self.row_at[1:].tolist(), self.size[1:].tolist(), strict=True)
         return sum(int((self.last - self.first)[at : at + count].sum()) for at, count in rows)
 
-
-class Batch(NamedTuple):
-    """Nodes to learn from or to be judged by, with all that their outputs need."""
-
-    judged: Judged
-    share: float
-    """Of the weights of all nodes."""
-    steps: Steps
-    rows: FeatureRows
+    @property
+    def num_bytes(self) -> int:
+        return sum(array.nbytes for array in self)
 
 
 def _distinct(parts: list[Any], size: Any) -> tuple[NDArray[np.int64], list[Any]]:
@@ -108,19 +100,21 @@ def _joined(parts: list[Any], dtype: Any) -> NDArray[Any]:
     return np.concatenate(parts, dtype=dtype) if parts else np.empty(0, dtype)
 
 
-def message_scratch(layout: Layout, steps: Steps, rows: FeatureRows) -> int:
-    """How much scratch memory, in numbers, `message_gradient` needs; the other passes need less."""
+def message_scratch(layout: Layout, levels: list[int], cells: int) -> int:
+    """How many numbers of scratch `message_gradient` needs; the other passes need less.
+
+    ``levels`` are the sizes of the field's levels, ``cells`` those of its rows if they are dense.
+    """
     width, outputs = layout.width, layout.outputs
-    hidden = int(steps.size[1:].sum()) * width
-    passing = 2 * int(steps.size.max()) * width
-    return rows.scratch + hidden + passing + (2 * int(steps.size[-1]) + width) * (width + outputs)
+    hidden, passing = sum(levels[1:]) * width, 2 * max(levels) * width
+    return padded(cells) + hidden + passing + (2 * levels[-1] + width) * (width + outputs)
 
 
-def linear_scratch(layout: Layout, num_rows: int, rows: FeatureRows) -> int:
-    """The same for `linear_gradient`, and for `linear_outputs` with as many rows in a level."""
+def linear_scratch(layout: Layout, levels: list[int], cells: int) -> int:
+    """The same for `linear_gradient`, whose rows are one level, and for `linear_outputs`."""
     width = max(layout.width, layout.outputs)
     products = (len(layout.shapes) + 6) * width * width
-    return rows.scratch + products + (2 * layout.shapes[0][0] + 4 * num_rows) * width
+    return padded(cells) + products + (2 * layout.shapes[0][0] + 4 * max(levels)) * width
 
 
 @fused
@@ -228,9 +222,7 @@ def message_gradient(
     steps, rows = batch.steps, batch.rows
     k, width = len(steps.size) - 1, spans.columns[0]
     most = steps.size.max()
-    columns = rows.dense.shape[1]
-    _, at = take(scratch, 0, len(rows.dense), (columns + 15) // 16 * 16)
-    here, at = take(scratch, at, most, width)
+    here, at = take(scratch, kept_size(rows), most, width)
     there, at = take(scratch, at, most, width)
     hidden_at = np.empty(k + 1, np.int64)
     key = layer_key(dropout, epoch, 0)
@@ -350,8 +342,7 @@ def linear_gradient(
     """The loss on rows A_k .. A_1 X_0 with dropout; ``gradient`` becomes its derivative."""
     rows, judged = batch.rows, batch.judged
     k, num_rows = len(spans.start) - 2, len(judged.targets)
-    columns = rows.dense.shape[1]
-    _, begin = take(scratch, 0, len(rows.dense), (columns + 15) // 16 * 16)
+    begin = kept_size(rows)
     first, rest, at = _factors(vector, spans, fold, scratch, begin)
     through = k > 0 and not fold
     x, at = take(scratch, at, num_rows, first.shape[1])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from autogm.algorithm import Algorithm, Weights
 from autogm.algorithm.heads import Head
+from autogm.train.model import outputs
 from autogm.train.task import Task
 
 __all__ = ["Epoch", "Reason", "TrainResult"]
@@ -46,9 +47,10 @@ class TrainResult:
     algorithm: Algorithm
     seed: int
     weights: Weights
+    """In float32; of a regression, in the units of the labels."""
     metric: str
     validation_score: float
-    """Higher is better; a run without a finite answer has the metric's worst value."""
+    """Higher is better; a run without an epoch or a finite answer has the metric's worst value."""
     train_losses: NDArray[np.float64] = field(repr=False)
     validation_losses: NDArray[np.float64] = field(repr=False)
     epochs: int
@@ -59,6 +61,8 @@ class TrainResult:
     """What the run took, with its share of what runs share."""
     reason: Reason
     task: Task = field(repr=False)
+    learnt: Weights = field(repr=False)
+    """The weights before a regression's were rounded to the units of the labels."""
 
     @property
     def head(self) -> Head:
@@ -70,7 +74,6 @@ class TrainResult:
 
     @cached_property
     def _test_score(self) -> float:
-        from autogm.train.loop import outputs
-
-        nodes = self.task.labelled("test")
-        return self.task.score("test", outputs(self.task, self.algorithm, self.weights, nodes))
+        self.task.check_scored("test")
+        answers = outputs(self.task, self.algorithm, self.learnt, self.task.labelled("test"))
+        return self.task.score("test", answers)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from autogm.graph.features import Features
 from autogm.message.dense import multiply, multiply_transposed
 from autogm.message.kernel import fused
-from autogm.message.lanes import padded
+from autogm.message.lanes import LANES
 from autogm.message.product import Matrix, gather_rows
 from autogm.message.sample import Nodes
 from autogm.train.dropout import drop, gather_kept, scatter_kept
@@ -18,7 +18,9 @@ from autogm.train.layout import take
 
 __all__ = [
     "FeatureRows",
+    "dense_cells",
     "feature_rows",
+    "kept_size",
     "kept_times",
     "kept_transposed_times",
     "product_cost",
@@ -49,32 +51,35 @@ class FeatureRows(NamedTuple):
         return product_cost(entries) + product_cost(self.dense.size, dense=True)
 
     @property
-    def scratch(self) -> int:
-        """How many numbers `kept_times` leaves for `kept_transposed_times`."""
-        return len(self.dense) * padded(self.dense.shape[1])
-
-    @property
     def num_bytes(self) -> int:
-        """What is held besides the features themselves, scratch included."""
-        return 24 * len(self.nodes) + 8 * self.scratch
+        """What is held besides the features themselves."""
+        return 24 * len(self.nodes) + self.dense.nbytes
 
 
 def feature_rows(
     features: Features, rows: Nodes, nodes: Nodes | None = None, *, kept: float = 1.0
 ) -> FeatureRows:
-    """Rows standing for ``nodes`` (the same unless given), in the cheaper form.
-
-    Dropout keeps a share of their entries; a sparse product skips the others, a dense one cannot.
-    """
+    """Rows standing for ``nodes`` (the same unless given), in the cheaper form."""
     nodes = rows if nodes is None else nodes
     if isinstance(features, np.ndarray):
         return _dense(features if _is_whole(rows, features) else features[rows], nodes)
-    first, last = (features.indptr[rows + i].astype(np.int64) for i in (0, 1))
-    cells = len(rows) * int(features.shape[1])
-    if product_cost(cells, dense=True) < kept * product_cost(int((last - first).sum())):
+    if dense_cells(features, rows, kept=kept):
         return _dense(features[rows].toarray(), nodes)
+    first, last = (features.indptr[rows + i].astype(np.int64) for i in (0, 1))
     indices = features.indices.astype(np.int32, copy=False)
     return _frozen(nodes, first, last, indices, features.data, np.empty((0, 0), np.float32))
+
+
+def dense_cells(features: Features, rows: Nodes, *, kept: float = 1.0) -> int:
+    """How many cells these rows have if they are cheaper dense, else 0.
+
+    Dropout keeps a share of their entries; a sparse product skips the others, a dense one cannot.
+    """
+    cells = len(rows) * int(features.shape[1])
+    if isinstance(features, np.ndarray):
+        return cells
+    entries = int((features.indptr[rows + 1] - features.indptr[rows]).sum())
+    return cells if product_cost(cells, dense=True) < kept * product_cost(entries) else 0
 
 
 def product_cost(entries: int, *, dense: bool = False) -> float:
@@ -108,6 +113,12 @@ def times(rows: Any, weight: Any, out: Any) -> None:
         multiply(rows.dense, weight, out)
     else:
         gather_rows(0, len(out), rows.first, rows.last, rows.indices, rows.values, weight, out)
+
+
+@fused
+def kept_size(rows: Any) -> Any:
+    """How many numbers `kept_times` leaves for `kept_transposed_times`, in whole registers."""
+    return (rows.dense.size + LANES - 1) // LANES * LANES
 
 
 @fused

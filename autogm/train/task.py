@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autogm.algorithm import Weights
-from autogm.algorithm.heads import Binary, Head, MultiClass, MultiLabel, Regression
+from autogm.algorithm.heads import Head, head_for
 from autogm.errors import InputError
-from autogm.graph import Graph, Splits, require_graph
-from autogm.measure.metrics import score
+from autogm.graph import Graph, require_graph
+from autogm.graph.features import Features
+from autogm.measure.metrics import can_score, score
 from autogm.message.product import Matrix
 from autogm.message.sample import Nodes
 from autogm.train.settings import TrainSettings
@@ -55,36 +56,34 @@ class Task:
     @classmethod
     def of(cls, graph: Graph, settings: TrainSettings) -> Task:
         require_graph(graph)
-        if graph.features is None:
+        if not isinstance(settings, TrainSettings):
             raise InputError(
-                "training needs node features, but the graph has none; give some, or make them of "
-                "its structure: graph = autogm.structural_features(graph)"
+                f"settings must be TrainSettings, but got {settings!r}; try TrainSettings(epochs=…)"
             )
-        if graph.labels is None:
-            raise InputError("training needs labels, but the graph has none; give labels=")
-        if graph.splits is None:
-            raise InputError(
-                "training needs splits, but the graph has none; give splits="
-                "Splits.fractions(graph.labels, train=0.03, val=0.1) with dataclasses.replace"
-            )
-        kind = _kind(graph)
-        if settings.task not in (None, kind):
-            raise InputError(
-                f"task {settings.task!r} does not fit these labels, which are for {kind}; "
-                f"use task={kind!r} or other labels"
-            )
-        head = _head(graph, kind)
-        for name in ("train", "val"):
-            _check_labelled(graph, name)
-        if kind == "classification":
-            _check_classes(graph)
-        _check_metric(settings.metric, head)
-        centre, width = _scale(graph) if kind == "regression" else (0.0, 1.0)
-        return cls(graph, settings, head, centre, width)
+        _check_complete(graph)
+        assert graph.labels is not None
+        head = head_for(len(graph.classes), many=graph.labels.ndim == 2)
+        _check_choices(settings, head)
+        task = cls(graph, settings, head)
+        task._check_labelled("train")
+        task.check_scored("val")
+        if head.task == "classification":
+            _check_every_class(graph, task.labelled("train"))
+        if head.num_classes:
+            return task
+        targets = graph.labels[task.labelled("train")].astype(np.float64)
+        # Equal numbers may have a tiny deviation by rounding.
+        spread = float(targets.std()) if targets.min() < targets.max() else 1.0
+        return replace(task, centre=float(targets.mean()), spread=spread)
 
     @property
     def metric(self) -> str:
         return self.settings.metric or self.head.metric
+
+    @property
+    def features(self) -> Features:
+        assert self.graph.features is not None
+        return self.graph.features
 
     @cached_property
     def train(self) -> Judged:
@@ -94,129 +93,131 @@ class Task:
     def val(self) -> Judged:
         return self._judged("val")
 
-    def score(self, split: str, outputs: Matrix) -> float:
-        """The metric on a split's labelled nodes, from `labelled`'s outputs in its order."""
-        nodes = self.labelled(split)
-        truth = _labels(self.graph)[nodes]
-        whole = np.ones(len(truth), bool) if truth.ndim == 1 else (truth >= 0).all(axis=1)
-        return score(self.metric, truth[whole], self.head.scores(outputs)[whole])
-
     def labelled(self, split: str) -> Nodes:
-        return _labelled(self.graph, split)
+        """The nodes of a split of which anything is known."""
+        nodes: Nodes = getattr(self.graph.splits, split)
+        return nodes[self.head.known(self._labels[nodes]).any(axis=1)]
+
+    def score(self, split: str, outputs: Matrix) -> float:
+        """The metric on `labelled` nodes, from their outputs; numbers are scaled in float64."""
+        scores = self.head.scores(outputs) * self.spread + self.centre
+        return score(self.metric, self._labels[self.labelled(split)], scores)
+
+    def check_scored(self, split: str) -> None:
+        """There is something to judge by."""
+        self._check_labelled(split)
+        if not can_score(self.metric, self._labels[self.labelled(split)]):
+            raise InputError(
+                f"metric {self.metric!r} ranks nodes that have a class above those that have not, "
+                f"but the {split} split has no two such nodes; choose other splits or 'accuracy'"
+            )
 
     def unscale(self, weights: Weights) -> Weights:
         """Weights whose outputs are in the units of the labels."""
-        if self.head.name != "regression":
-            return weights
-        factor = np.float32(self.spread)
-        output, bias = weights.output * factor, weights.bias * factor + np.float32(self.centre)
-        return weights._replace(output=output, bias=bias)
+        factor, centre = np.float32(self.spread), np.float32(self.centre)
+        if not self.head.num_classes:
+            output, bias = weights.output * factor, weights.bias * factor + centre
+            weights = weights._replace(output=output, bias=bias)
+        return weights
+
+    @property
+    def _labels(self) -> NDArray[Any]:
+        assert self.graph.labels is not None
+        return self.graph.labels
+
+    def _check_labelled(self, split: str) -> None:
+        if len(self.labelled(split)) == 0:
+            raise InputError(
+                f"the {split} split must hold labelled nodes, but none of its "
+                f"{len(getattr(self.graph.splits, split))} nodes has a label; choose other splits"
+            )
 
     def _judged(self, split: str) -> Judged:
-        nodes = _labelled(self.graph, split)
-        labels = _labels(self.graph)[nodes]
-        matrix = labels.reshape(len(nodes), -1)
-        if self.head.name == "regression":
-            matrix, known = (matrix - self.centre) / self.spread, np.ones(matrix.shape, bool)
-        else:
-            known = matrix >= 0
-        targets = np.where(known, matrix, 0).astype(np.float32)
+        nodes = self.labelled(split)
+        labels = self._labels[nodes]
+        known = self.head.known(labels)
+        scaled = (labels.reshape(known.shape) - self.centre) / self.spread
+        targets = np.where(known, scaled, 0).astype(np.float32)
         weights = (known * self._importance(targets)).astype(np.float32)
         nodes.flags.writeable = False
         return Judged(nodes, targets, weights / weights.sum(), self.head.num_outputs)
 
-    def _importance(self, targets: NDArray[Any]) -> NDArray[Any]:
-        """How much each target counts, by its class; a label not borne is its other class."""
+    def _importance(self, targets: Matrix) -> Matrix:
+        """How much each target counts, by its class."""
+        if self.settings.class_weights is None:
+            return np.ones_like(targets)
         by_class = self._class_weights
-        if by_class is None:
-            return np.ones((len(targets), 1), np.float32)
-        if self.head.name == "multiclass":
-            return np.asarray(by_class[0, targets.astype(np.int64)])
-        return np.where(targets > 0, by_class[:, 1], by_class[:, 0])
+        return by_class[np.arange(targets.shape[1]), targets.astype(np.int64)]
 
     @cached_property
-    def _class_weights(self) -> NDArray[np.float32] | None:
-        """One row a label (one for classes), one weight a class."""
-        given = self.settings.class_weights
-        if given is None:
-            return None
-        if self.head.name == "regression":
-            raise InputError("class_weights are for classes, but these labels are numbers")
-        labels = _labels(self.graph)[self.labelled("train")].reshape(-1, 1)
-        classes = len(self.graph.classes)
-        if self.head.name == "multilabel":
-            labels, classes = _labels(self.graph)[self.labelled("train")], 2
+    def _class_weights(self) -> Matrix:
+        """One row a column of targets, one number a class."""
+        given, classes = self.settings.class_weights, self.head.num_classes
         if not isinstance(given, str):
-            if len(given) != classes or self.head.name == "multilabel":
-                raise InputError(
-                    f"class_weights must be one a class ({classes}), but got {len(given)}"
-                    if self.head.name != "multilabel"
-                    else "class_weights of labels can only be 'balanced', but got numbers"
-                )
             return np.asarray([given], dtype=np.float32)
+        labels = self._labels[self.labelled("train")]
+        labels = labels.reshape(len(labels), -1)
         counts = np.stack([(labels == c).sum(axis=0) for c in range(classes)], axis=1)
-        share: NDArray[np.float32] = (
-            counts.sum(axis=1, keepdims=True) / (classes * np.maximum(counts, 1))
-        ).astype(np.float32)
-        return share
+        shares = counts.sum(axis=1, keepdims=True) / (classes * np.maximum(counts, 1))
+        return np.asarray(shares, dtype=np.float32)
 
 
-def _labels(graph: Graph) -> NDArray[Any]:
-    assert graph.labels is not None
-    return graph.labels
-
-
-def _labelled(graph: Graph, split: str) -> Nodes:
-    splits: Splits | None = graph.splits
-    assert splits is not None
-    nodes: Nodes = getattr(splits, split)
-    labels = _labels(graph)[nodes]
-    known = ~np.isnan(labels) if labels.dtype.kind == "f" else labels >= 0
-    return nodes[known if known.ndim == 1 else known.any(axis=1)]
-
-
-def _kind(graph: Graph) -> str:
-    labels = _labels(graph)
-    if not graph.classes:
-        return "regression"
-    return "classification" if labels.ndim == 1 else "multilabel"
-
-
-def _head(graph: Graph, kind: str) -> Head:
-    if kind == "regression":
-        return Regression()
-    if kind == "multilabel":
-        return MultiLabel(len(graph.classes))
-    return Binary() if len(graph.classes) == 2 else MultiClass(len(graph.classes))
-
-
-def _check_labelled(graph: Graph, split: str) -> None:
-    if len(_labelled(graph, split)) == 0:
+def _check_complete(graph: Graph) -> None:
+    if graph.features is None:
         raise InputError(
-            f"the {split} split must hold labelled nodes, but none of its "
-            f"{len(getattr(graph.splits, split))} nodes has a label; choose other splits"
+            "training needs node features, but the graph has none; give some, or make them of "
+            "its structure: graph = autogm.structural_features(graph)"
+        )
+    if graph.labels is None:
+        raise InputError("training needs labels, but the graph has none; give labels=")
+    if graph.labels.ndim == 2 and not graph.classes:
+        raise InputError(
+            "labels without classes are numbers to predict, one a node, but their shape is "
+            f"{graph.labels.shape}; train on one column at a time, or name the classes"
+        )
+    if graph.splits is None:
+        raise InputError(
+            "training needs splits, but the graph has none; give splits="
+            "Splits.fractions(graph.labels, train=0.03, val=0.1) with dataclasses.replace"
         )
 
 
-def _check_classes(graph: Graph) -> None:
-    codes = _labels(graph)[_labelled(graph, "train")]
-    counts = np.bincount(codes, minlength=len(graph.classes))
+def _check_choices(settings: TrainSettings, head: Head) -> None:
+    """What was asked for fits the labels."""
+    if settings.task not in (None, head.task):
+        raise InputError(
+            f"task {settings.task!r} does not fit these labels, which are for {head.task}; "
+            f"use task={head.task!r} or other labels"
+        )
+    if settings.metric not in (None, *head.metrics):
+        raise InputError(
+            f"metric {settings.metric!r} does not fit {head.name} answers; "
+            f"use one of {', '.join(head.metrics)}, or none"
+        )
+    given = settings.class_weights
+    if given is None:
+        return
+    if not head.num_classes:
+        raise InputError(
+            "class_weights are for classes, but these labels are numbers; leave class_weights out"
+        )
+    if not isinstance(given, str) and head.task == "multilabel":
+        raise InputError(
+            f"class_weights of many labels a node must be 'balanced', but got {list(given)}"
+        )
+    if not isinstance(given, str) and len(given) != head.num_classes:
+        raise InputError(
+            f"class_weights must be one a class ({head.num_classes}), but got {len(given)}; "
+            "give them in the order of graph.classes"
+        )
+
+
+def _check_every_class(graph: Graph, nodes: Nodes) -> None:
+    assert graph.labels is not None
+    counts = np.bincount(graph.labels[nodes], minlength=len(graph.classes))
     if counts.min() == 0:
         missing = graph.classes[int(counts.argmin())]
         raise InputError(
             f"the train split must hold every class, but no node of class {missing!r}; "
             "choose a stratified split (Splits.per_class, Splits.fractions) or drop that class"
         )
-
-
-def _check_metric(metric: str | None, head: Head) -> None:
-    if metric is not None and (metric == "r2") != (head.name == "regression"):
-        fitting = "r2" if head.name == "regression" else "accuracy, macro_f1, roc_auc, …"
-        raise InputError(
-            f"metric {metric!r} does not fit {head.name} answers; use {fitting} or none"
-        )
-
-
-def _scale(graph: Graph) -> tuple[float, float]:
-    targets = _labels(graph)[_labelled(graph, "train")]
-    return float(targets.mean()), float(targets.std()) or 1.0

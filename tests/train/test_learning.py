@@ -7,7 +7,8 @@ from autogm import Algorithm
 from autogm.algorithm import AGGREGATIONS
 from autogm.train import Reason, TrainSettings, train
 from autogm.train.device import OnDevice
-from autogm.train.loop import _Limits, _Run
+from autogm.train.layout import Layout
+from autogm.train.loop import _learn, _Limits, _Run
 from autogm.train.model import model
 from autogm.train.task import Task
 from tests.train.tasks import KINDS, planted
@@ -53,11 +54,10 @@ def test_balanced_weights_find_a_rare_class():
 def test_the_device_learns_as_well(algorithm):
     graph = planted()
     task = Task.of(graph, TrainSettings(epochs=60))
-    run = _Run(
-        task, OnDevice(model(task, algorithm), task, algorithm), 0, _Limits(None, None, None)
-    )
-    run.learn_on(run._model.batches(0))
-    on_device, here = run.result(algorithm, 0.0), train(graph, algorithm, task.settings)
+    layout = Layout(algorithm, graph.num_features, task.head.num_outputs)
+    run = _Run(task, layout, 0, _Limits(None, None, None))
+    _learn([run], OnDevice(model(task, algorithm), task, algorithm), 1)
+    on_device, here = run.result(task, algorithm, layout), train(graph, algorithm, task.settings)
     assert on_device.validation_score > here.validation_score - 0.06
     assert on_device.reason is here.reason is Reason.epochs
 

@@ -1,3 +1,5 @@
+import _thread
+import dataclasses
 import subprocess
 import sys
 import threading
@@ -7,7 +9,11 @@ import numpy as np
 import pytest
 
 from autogm import Algorithm, InputError, load_graph
-from autogm.train import Reason, TrainSettings, train, train_runs
+from autogm.message import kernel
+from autogm.message.field import Aggregation
+from autogm.train import Reason, TrainSettings, loop, train, train_runs
+from autogm.train.batches import Schedule
+from autogm.train.loop import _Run
 from tests.train.tasks import planted
 
 POINTS = [
@@ -96,6 +102,213 @@ def test_a_deadline_that_has_passed_ends_it_before_it_starts(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", POINTS[:3], ids=str)
+def test_nothing_is_prepared_for_a_moment_that_has_passed(algorithm, monkeypatch):
+    monkeypatch.setattr(Aggregation, "field", lambda *_, **__: pytest.fail("a field was made"))
+    result = train(planted(), algorithm, deadline=-60.0)
+    assert (result.reason, result.epochs, result.validation_score) == (Reason.deadline, 0, 0.0)
+
+
+@pytest.mark.parametrize("algorithm", POINTS[:3], ids=str)
+def test_a_deadline_while_running_ends_all_runs_equally_far(algorithm):
+    settings = TrainSettings(epochs=10**6, patience=10**6, threads=2)
+    heard = []
+
+    def progress(epoch):
+        heard.append(epoch.number)
+        time.sleep(0.001)
+
+    deadline = time.monotonic() + 0.5
+    results = train_runs(
+        planted(), algorithm, settings, runs=5, deadline=deadline, progress=progress
+    )
+    assert {result.reason for result in results} == {Reason.deadline}
+    epochs = [result.epochs for result in results]
+    assert max(epochs) - min(epochs) <= 1
+    assert max(epochs) == max(heard) > 0
+
+
+def test_without_progress_runs_are_as_far_as_a_moment_allows(monkeypatch):
+    """No run is asked for more epochs at once than the others."""
+    asked = []
+    real = _Run.learn
+
+    def learn(self, shared, batch, val, count):
+        asked.append((self.seed, count))
+        real(self, shared, batch, val, count)
+
+    monkeypatch.setattr(_Run, "learn", learn)
+    results = train_runs(planted(), POINTS[0], TrainSettings(epochs=300, patience=300), runs=3)
+    assert {result.epochs for result in results} == {300}
+    by_run = [[count for seed, count in asked if seed == run] for run in range(3)]
+    assert by_run[0] == by_run[1] == by_run[2]
+    assert max(by_run[0]) > 1
+
+
+def test_no_draw_is_made_after_the_deadline(monkeypatch):
+    draws, real = [], Schedule.batches
+
+    def batches(self, epoch):
+        draws.append(epoch)
+        if epoch == 2:
+            cancel.set()
+        return real(self, epoch)
+
+    monkeypatch.setattr(Schedule, "batches", batches)
+    cancel = threading.Event()
+    results = train_runs(planted(), POINTS[1], SHORT, runs=2, cancel=cancel)
+    assert draws == [0, 1, 2]
+    assert {(result.reason, result.epochs) for result in results} == {(Reason.cancelled, 2)}
+
+
+def test_cancel_is_seen_without_progress():
+    cancel = threading.Event()
+    settings = TrainSettings(epochs=10**6, patience=10**6)
+    threading.Timer(0.3, cancel.set).start()
+    result = train(planted(), POINTS[0], settings, cancel=cancel)
+    assert result.reason is Reason.cancelled
+    assert 0 < result.epochs < 10**6
+
+
+@pytest.mark.parametrize("deadline", ["60s", float("nan")])
+def test_a_deadline_that_is_no_moment(deadline):
+    with pytest.raises(InputError, match=r"deadline must be a moment of time\.monotonic\(\), but"):
+        train(planted(), POINTS[0], deadline=deadline)
+
+
+def test_a_progress_that_raises_stops_all_runs():
+    heard, raised = [], threading.Event()
+
+    def progress(epoch):
+        if raised.is_set():
+            heard.append(epoch)
+        if epoch.number == 3:
+            raised.set()
+            raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        train_runs(planted(), POINTS[0], runs=6, progress=progress)
+    time.sleep(0.2)
+    assert len(heard) <= 2
+
+
+def test_ctrl_c_stops_all_runs():
+    heard = []
+
+    def progress(epoch):
+        heard.append(epoch.number)
+        if epoch.number == 3:
+            _thread.interrupt_main()
+
+    with pytest.raises(KeyboardInterrupt):
+        train_runs(planted(), POINTS[0], runs=6, progress=progress)
+    time.sleep(0.2)
+    stopped = len(heard)
+    assert max(heard) <= 4
+    time.sleep(0.2)
+    assert len(heard) == stopped
+
+
+CROWD = """
+import threading
+from autogm import Algorithm
+from autogm.train import TrainSettings, train_runs
+from tests.train.tasks import planted
+graph = planted(num_nodes=2000)
+def search():
+    for memory in (2**30, 1_500_000):
+        settings = TrainSettings(epochs=3, threads=4, memory=memory)
+        train_runs(graph, Algorithm.graphsage(d=8, w=5), settings, runs=4)
+users = [threading.Thread(target=search) for _ in range(4)]
+for user in users: user.start()
+for user in users: user.join()
+print("all trained")
+"""
+
+
+def test_many_users_train_at_once_with_more_threads_than_cores():
+    done = subprocess.run(
+        [sys.executable, "-c", CROWD], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.stdout == "all trained\n", done.stderr
+
+
+class Clock:
+    """Stands still but for what it is told."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+    monotonic = perf_counter
+
+
+def test_seconds_hold_each_runs_share_of_what_is_drawn(monkeypatch):
+    clock, real = Clock(), Schedule.batches
+
+    def batches(self, epoch):
+        clock.now += 6
+        return real(self, epoch)
+
+    monkeypatch.setattr(Schedule, "batches", batches)
+    monkeypatch.setattr(loop, "time", clock)
+    settings = TrainSettings(epochs=2, threads=1)
+    results = train_runs(planted(), POINTS[1], settings, runs=3, progress=lambda _: None)
+    assert [result.seconds for result in results] == [4.0] * 3
+
+
+@pytest.mark.parametrize(("algorithm", "fields"), [(POINTS[0], 2), (POINTS[1], 13), (POINTS[2], 2)])
+def test_runs_share_their_fields(algorithm, fields, monkeypatch):
+    """One of validation and one of training, or one an epoch where neighbours are drawn."""
+    built, real = [], Aggregation.field
+
+    def field(self, *args, **options):
+        built.append(args)
+        return real(self, *args, **options)
+
+    monkeypatch.setattr(Aggregation, "field", field)
+    results = train_runs(planted(), algorithm, SHORT, runs=4)
+    assert len(built) == fields
+    results[0].test_score()
+    assert len(built) == fields + 1
+
+
+def test_denormals_are_flushed_while_training():
+    modes = []
+    before = kernel._float_mode()
+    train_runs(planted(), POINTS[0], SHORT, progress=lambda _: modes.append(kernel._float_mode()))
+    assert all(mode & kernel._FLUSH == kernel._FLUSH for mode in modes)
+    assert kernel._float_mode() == before
+
+
+@pytest.mark.parametrize("algorithm", [POINTS[1], POINTS[2]], ids=str)
+def test_one_thread_is_one_thread(algorithm, monkeypatch):
+    monkeypatch.setattr(kernel, "help_out", lambda *_: pytest.fail("a helper was called"))
+    graph = planted(num_nodes=20_000, degree=20)
+    train_runs(graph, algorithm, TrainSettings(epochs=2, threads=1), runs=2)[0].test_score()
+
+
+@pytest.mark.parametrize("algorithm", [Algorithm.pagerank(), Algorithm.pixie()], ids=str)
+def test_the_papers_baselines_train(algorithm):
+    result = train(planted(homophily=0.9), algorithm)
+    assert result.reason in (Reason.epochs, Reason.patience)
+    assert result.validation_score > 0.25
+
+
+@pytest.mark.parametrize("algorithm", POINTS[:3], ids=str)
+def test_labels_of_the_test_split_change_nothing(algorithm):
+    graph = planted()
+    labels = graph.labels.copy()
+    labels[graph.splits.test] = np.random.default_rng(0).permutation(labels[graph.splits.test])
+    other = train(dataclasses.replace(graph, labels=labels), algorithm, SHORT)
+    one = train(graph, algorithm, SHORT)
+    np.testing.assert_array_equal(flat(one), flat(other))
+    assert one.validation_score == other.validation_score
+    assert one.test_score() != other.test_score()
+
+
+@pytest.mark.parametrize("algorithm", POINTS[:3], ids=str)
 def test_a_cancelled_run_ends_within_the_epoch(algorithm):
     cancel = threading.Event()
 
@@ -131,25 +344,6 @@ def test_a_run_that_diverges_is_a_result(a, nonlinear):
     assert np.isfinite(flat(result)).all()
 
 
-@pytest.mark.parametrize("algorithm", POINTS, ids=str)
-def test_mini_batches_learn_too(algorithm):
-    graph = planted()
-    whole = train(graph, algorithm, TrainSettings(epochs=60))
-    parts = train(graph, algorithm, TrainSettings(epochs=60, memory=60_000))
-    assert parts.validation_score > whole.validation_score - 0.1
-    again = train_runs(graph, algorithm, TrainSettings(epochs=60, memory=60_000), runs=2)[0]
-    np.testing.assert_array_equal(flat(parts), flat(again))
-
-
-def test_mini_batches_are_many_steps_an_epoch():
-    graph = planted()
-    whole, parts = (
-        train(graph, POINTS[0], TrainSettings(epochs=1, dropout=0, memory=memory))
-        for memory in (2**30, 60_000)
-    )
-    assert parts.train_losses[0] < whole.train_losses[0]
-
-
 def test_a_learning_run_scores_on_the_test_split():
     result = train(load_graph("digits"), Algorithm.gcn())
     assert result.test_score() > 0.88
@@ -159,6 +353,14 @@ def test_a_learning_run_scores_on_the_test_split():
 def test_points_without_runs_or_algorithms():
     with pytest.raises(InputError, match="runs must be at least 1, but got 0"):
         train_runs(planted(), POINTS[0], runs=0)
+    with pytest.raises(InputError, match=r"runs must be a whole number, but got 2\.5"):
+        train_runs(planted(), POINTS[0], runs=2.5)
+    with pytest.raises(InputError, match="seed must be at least 0, but got -1"):
+        train(planted(), POINTS[0], seed=-1)
+    with pytest.raises(InputError, match=r"seed must be a whole number, but got 2\.5"):
+        train_runs(planted(), POINTS[0], seed=2.5)
+    with pytest.raises(InputError, match=r"settings must be TrainSettings, but got {}; try TrainS"):
+        train(planted(), POINTS[0], {})
     with pytest.raises(InputError, match=r"an Algorithm is needed, but got 'gcn'; try Algorithm\."):
         train(planted(), "gcn")
 

@@ -398,6 +398,13 @@ def test_a_networkx_weight_must_be_a_number():
         as_graph(with_weight("heavy"))
 
 
+def test_networkx_weights_must_be_single_numbers():
+    graph = nx.Graph()
+    graph.add_edge("a", "b", weight=[1, 2])
+    with pytest.raises(InputError, match=r"attribute 'weight' holds \[1, 2\]; mend them"):
+        as_graph(graph)
+
+
 def test_a_networkx_weight_that_no_edge_has_is_named():
     with pytest.raises(InputError, match=r"'kost'.*'weight'"):
         as_graph(with_weight(2), weight="kost")

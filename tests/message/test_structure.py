@@ -52,3 +52,10 @@ def test_unknown_kinds(kinds, found):
         InputError, match=f"kinds must be some of degree, pagerank, ids, but got {found}"
     ):
         structural_features(as_graph([(0, 1)]), kinds)
+
+
+@pytest.mark.parametrize("hashed", [0, -1, 2.5, "x"])
+def test_a_number_of_hashes_that_is_none(hashed):
+    graph = as_graph([(0, 1), (1, 2)], directed=False)
+    with pytest.raises(InputError, match="hashed must be a whole number of at least 1, but got "):
+        structural_features(graph, hashed=hashed)

@@ -62,6 +62,19 @@ def test_the_device_learns_as_well(algorithm):
     assert on_device.reason is here.reason is Reason.epochs
 
 
+def test_the_device_trains_points_of_every_kind():
+    graph = planted(num_nodes=60)
+    for algorithm, oversample in random_points(10):
+        task = Task.of(graph, TrainSettings(epochs=2, oversample=oversample))
+        layout = Layout(algorithm, graph.num_features, task.head.num_outputs)
+        runs = [_Run(task, layout, seed, _Limits(None, None, None)) for seed in (0, 1)]
+        _learn(runs, OnDevice(model(task, algorithm), task, algorithm), 2)
+        for run in runs:
+            result = run.result(task, algorithm, layout)
+            assert result.epochs == 2 or result.reason is Reason.diverged, algorithm
+            assert 0 <= result.validation_score <= 1
+
+
 def random_points(count):
     """The paper's space, log-uniform, and whether to oversample."""
     rng = np.random.default_rng(0)

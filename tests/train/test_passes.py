@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from autogm import Algorithm
 from autogm.message import INFERENCE, reference
 from autogm.train import TrainSettings, passes
+from autogm.train.adam import Rates, State
 from autogm.train.device import OnDevice
 from autogm.train.dropout import Dropout
 from autogm.train.loss import loss
-from autogm.train.model import Linear, Messages, model, outputs
+from autogm.train.model import Learner, Linear, Messages, model, outputs
 from autogm.train.task import Task
 from tests.message.graphs import algorithms, dense, keys
 from tests.train.tasks import KINDS, planted, tasks
@@ -185,3 +186,58 @@ def test_equal_steps_are_laid_down_once():
     steps = whole(deep.schedule.batches(0)).steps
     entries = task.graph.num_edges * 2 + task.graph.num_nodes
     assert len(steps.indices) < 4 * entries < steps.num_entries
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.5])
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        Algorithm(d=5, k=2),
+        Algorithm(d=40, k=2, l=False),
+        Algorithm(d=2, k=3, l=False),
+        Algorithm(k=0),
+    ],
+    ids=str,
+)
+def test_with_dropout_the_gradient_is_the_slope_under_the_same_masks(algorithm, rate):
+    task = Task.of(planted(num_nodes=60, num_features=6), TrainSettings())
+    made = model(task, algorithm)
+    vector, batch = start(made), whole(made.schedule.batches(0))
+    options = {"rate": rate, "epoch": 3, "seed": 7}
+    _, gradient = gradient_of(made, vector, batch, **options)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        way = made.layout.pad(
+            made.layout.unpad(rng.standard_normal(len(vector)).astype(np.float32))
+        )
+        losses = [gradient_of(made, vector + by * way, batch, **options)[0] for by in (2e-3, -2e-3)]
+        slope = (losses[0] - losses[1]) / 4e-3
+        assert float(gradient @ way) == pytest.approx(slope, rel=2e-2, abs=2e-3)
+
+
+@given(task=tasks(), d=st.sampled_from([2, 40]), k=st.integers(1, 3))
+@settings(max_examples=30)
+def test_finished_rows_learn_as_layer_by_layer_over_the_graph(task, d, k):
+    algorithm = Algorithm(d=d, k=k, l=False)
+    made = Linear(task, algorithm)
+    vector = start(made)
+    found, gradient = gradient_of(made, vector, made._finished(task.train, INFERENCE))
+    layers, expected = OnDevice(made, task, algorithm), np.zeros_like(vector)
+    passing = made.maker.batch(task.train, INFERENCE)
+    assert found == pytest.approx(layers.gradient(vector, passing, 0.0, 0, expected), rel=1e-4)
+    bound = 1e-4 * max(1e-3, np.abs(expected).max())
+    np.testing.assert_allclose(gradient, expected, rtol=1e-3, atol=bound)
+
+
+def test_on_a_device_every_mini_batch_has_masks_of_its_own():
+    task = Task.of(planted(), TrainSettings())
+    made = model(task, Algorithm.gcn(d=8))
+    device = OnDevice(made, task, Algorithm.gcn(d=8))
+    seeds, batch = [], whole(made.schedule.batches(0))
+    device.gradient = lambda vector, batch, rate, seed, out: seeds.append(seed) or 0.0
+    learner = Learner(
+        State.of(made.layout.start(0)), Rates.of(task.settings, 16), Dropout.of(0.5, 0)
+    )
+    for _ in range(3):  # steps of one epoch
+        device.learn(learner, batch, None, 0, np.zeros((1, 2)))
+    assert len(set(seeds)) == 3

@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from autogm import InputError, structural_features
+from autogm import Algorithm, InputError, structural_features
 from autogm.graph import Splits, planted_partition
 from autogm.train import TrainSettings, train
 from autogm.train.task import Task
@@ -107,11 +107,86 @@ def test_a_metric_that_does_not_fit(kind, metric):
     refused(f"metric '{metric}' does not fit {kind} answers", planted(kind), metric=metric)
 
 
-def test_class_weights_that_do_not_fit():
-    with pytest.raises(InputError, match=r"class_weights must be one a class \(4\), but got 2"):
-        _ = Task.of(planted(), TrainSettings(class_weights=[1, 2])).train
-    with pytest.raises(InputError, match="class_weights are for classes, but these labels are num"):
-        _ = Task.of(planted("regression"), TrainSettings(class_weights="balanced")).train
+@pytest.mark.parametrize(
+    ("kind", "given", "match"),
+    [
+        ("multiclass", [1, 2], r"class_weights must be one a class \(4\), but got 2; give them in"),
+        (
+            "multilabel",
+            [1, 2, 3],
+            "class_weights of many labels a node must be 'balanced', but got",
+        ),
+        ("regression", "balanced", "class_weights are for classes, but these labels are numbers"),
+    ],
+)
+def test_class_weights_that_do_not_fit(kind, given, match):
+    refused(match, planted(kind), class_weights=given)
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
+def test_a_split_that_cannot_be_ranked(metric):
+    graph = planted("binary")
+    labels = graph.labels.copy()
+    labels[graph.splits.val] = 1
+    match = f"metric '{metric}' ranks nodes .*, but the val split has no two such nodes; choose"
+    refused(match, dataclasses.replace(graph, labels=labels), metric=metric)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "macro_f1", "micro_f1", "roc_auc"])
+def test_many_labels_are_scored_where_they_are_known(metric):
+    graph = planted("multilabel", homophily=0.9)
+    labels = graph.labels.copy()
+    labels[np.random.default_rng(0).random(labels.shape) < 0.3] = -1
+    graph = dataclasses.replace(graph, labels=labels)
+    result = train(graph, Algorithm.sgcn(), TrainSettings(epochs=100, metric=metric))
+    assert result.validation_score > 0.6
+    assert result.test_score() > 0.6
+
+
+def test_a_test_split_without_labels_is_named_when_it_is_asked_for():
+    graph = planted()
+    labels = graph.labels.copy()
+    labels[graph.splits.test] = -1
+    graph = dataclasses.replace(graph, labels=labels)
+    result = train(graph, Algorithm(k=0), TrainSettings(epochs=2))
+    with pytest.raises(InputError, match="the test split must hold labelled nodes, but none of"):
+        result.test_score()
+
+
+def test_integer_targets_may_be_negative():
+    graph = planted("regression")
+    labels = graph.labels.astype(np.int64) - 16
+    task = Task.of(dataclasses.replace(graph, labels=labels), TrainSettings())
+    assert (labels < 0).any()
+    assert len(task.train.nodes) == len(graph.splits.train)
+
+
+def test_many_numbers_a_node():
+    graph = planted("regression")
+    labels = np.stack([graph.labels, graph.labels], axis=1)
+    refused("one a node, but their shape is .300, 2.; train on one column at a time",
+            dataclasses.replace(graph, labels=labels))  # fmt: skip
+
+
+def test_numbers_far_from_zero_are_scored_in_full():
+    graph = planted("regression", homophily=0.9)
+    settings = TrainSettings(epochs=100)
+    near, far = (
+        train(dataclasses.replace(graph, labels=graph.labels + by), Algorithm.sgcn(), settings)
+        for by in (0, 1e9)
+    )
+    assert near.validation_score > 0.8
+    assert far.validation_score == pytest.approx(near.validation_score, abs=1e-3)
+    assert far.test_score() == pytest.approx(near.test_score(), abs=1e-3)
+
+
+def test_targets_that_are_all_the_same():
+    graph = planted("regression")
+    labels = graph.labels.copy()
+    labels[graph.splits.train] = 0.1
+    graph = dataclasses.replace(graph, labels=labels)
+    assert Task.of(graph, TrainSettings()).spread == 1
+    assert np.isfinite(train(graph, Algorithm.sgcn(), TrainSettings(epochs=5)).validation_score)
 
 
 def test_somebody_elses_graph():

@@ -143,27 +143,45 @@ def _learn(runs: Sequence[_Run], shared: Model, threads: int) -> None:
     epoch, count = 0, 1
     while going := [one for one in runs if not one.is_over()]:
         with _shared_by(going):
-            batches = shared.schedule.batches(epoch)
-        count = count if shared.schedule.is_fixed else 1
-        slowest = _learn_on(going, shared, batches, count, threads)
-        del batches  # or they would be held while the next are made
-        epoch += count
+            drawn = _drawn(shared, range(epoch, min(epoch + count, going[0].most)), going)
+        slowest = _learn_on(going, shared, drawn, count, threads)
+        done = count if shared.schedule.is_fixed else len(drawn)
+        epoch += done
+        del drawn  # or they would be held while the next are made
         if going[0].hears_nothing:
-            count = max(1, min(2 * count, int(_MOMENT * count / slowest)))
+            count = max(1, min(2 * count, int(_MOMENT * done / slowest)))
     if trained := [one for one in runs if one.epochs]:
         for batch in _timed(validation, trained):
             _side_by_side(trained, shared, threads, _Run.answer, batch)
             del batch
 
 
+def _drawn(shared: Model, epochs: range, runs: Sequence[_Run]) -> list[Batches]:
+    """The batches of the next epochs: as many as the memory holds; once if they stay the same."""
+    first = shared.schedule.batches(epochs[0])
+    if first.whole is None or shared.schedule.is_fixed:
+        return [first]
+    drawn, most = [first], shared.maker.room // (2 * first.whole.num_bytes)
+    for epoch in epochs[1:most]:
+        if any(one.is_over() for one in runs):
+            break
+        batches = shared.schedule.batches(epoch)
+        if batches.whole is None:
+            break
+        drawn.append(batches)
+    return drawn
+
+
 def _learn_on(
-    runs: Sequence[_Run], shared: Model, batches: Batches, count: int, threads: int
+    runs: Sequence[_Run], shared: Model, drawn: Sequence[Batches], count: int, threads: int
 ) -> float:
-    """``count`` epochs of all runs; the seconds that the slowest took."""
-    train, val = batches.whole, shared.validation.whole
-    if train is not None and val is not None:
-        learn = partial(_Run.learn, count=count)
-        return _side_by_side(runs, shared, threads, learn, train, val)
+    """An epoch on each, or ``count`` if there is one for all; the seconds of the slowest run."""
+    val = shared.validation.whole
+    held = [batches.whole for batches in drawn if batches.whole is not None]
+    if held and val is not None:
+        learn = partial(_Run.learn, count=count if shared.schedule.is_fixed else 1)
+        return _side_by_side(runs, shared, threads, learn, val, *held)
+    (batches, *_) = drawn
     start = time.perf_counter()
     for batch in _timed(batches, runs):
         _side_by_side(runs, shared, threads, _Run.learn_part, batch)
@@ -232,23 +250,29 @@ class _Run:
         self._answers: list[Matrix] = []
 
     @property
+    def most(self) -> int:
+        """How many epochs there may be."""
+        return len(self._losses)
+
+    @property
     def hears_nothing(self) -> bool:
         """Nobody listens to its epochs, so that many may go in one call."""
         return self._limits.progress is None
 
     def is_over(self) -> bool:
-        if self._reason is None and self.epochs == len(self._losses):
+        if self._reason is None and self.epochs == self.most:
             self._reason = Reason.epochs
         self._reason = self._reason or self._limits.reached()
         return self._reason is not None
 
-    def learn(self, shared: Model, batch: Batch, val: Batch, count: int) -> None:
-        """Up to ``count`` epochs."""
-        if self.is_over():
-            return
-        losses = self._losses[self.epochs : self.epochs + count]
-        done, why = shared.learn(self._learner, batch, val, self.epochs, losses)
-        self._end(done, why)
+    def learn(self, shared: Model, val: Batch, *batches: Batch, count: int) -> None:
+        """Up to ``count`` epochs on each."""
+        for batch in batches:
+            if self.is_over():
+                return
+            losses = self._losses[self.epochs : self.epochs + count]
+            done, why = shared.learn(self._learner, batch, val, self.epochs, losses)
+            self._end(done, why)
 
     def learn_part(self, shared: Model, batch: Batch) -> None:
         """One step of an epoch of many."""

@@ -22,7 +22,7 @@ from autogm.measure import Clock
 from autogm.predictor import Predictor, cost_model
 
 DATASETS = ("cora", "citeseer", "pubmed", "photo", "computers", "cs", "physics")
-CLOCK = Clock(warm_up=1, least=5, most=15, tight=0.05, cap=1.0)
+CLOCK = Clock(warm_up=1, least=3, most=9, tight=0.05, cap=0.4)
 
 
 def random_points(count: int, seed: int = 0) -> list[Algorithm]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import math
 import os
 import platform
 import statistics
@@ -21,15 +22,19 @@ def interleave(
     repeats: int,
     warm_up: int = 1,
     settle: bool = False,
+    enough: float = math.inf,
 ) -> dict[str, list[float]]:
     """Seconds of each contender, one after another in every round; warm-up rounds are not kept.
 
     With ``settle`` each is called once before its timed call in every round: threads of the
-    contender before may still be spinning, and its data lies in the caches.
+    contender before may still be spinning, and its data lies in the caches. A contender that has
+    taken ``enough`` seconds and three repeats is left out of the rounds that follow.
     """
     samples: dict[str, list[float]] = {name: [] for name in contenders}
     for round_ in range(warm_up + repeats):
         for name, call in contenders.items():
+            if len(samples[name]) >= 3 and sum(samples[name]) > enough:
+                continue
             if settle:
                 call()
             start = time.perf_counter()

@@ -158,7 +158,7 @@ def measure(dataset: str, repeats: int) -> dict[str, Any]:
         peers = peers_of(graph, predictor, x)
         check(graph, predictor, peers)
         calls: dict[str, Callable[[], Any]] = {"autogm": lambda p=predictor: p.predict(graph)}
-        samples = harness.interleave(calls | peers, repeats=repeats, warm_up=1, settle=True)
+        samples = harness.interleave(calls | peers, repeats=repeats, settle=True, enough=3)
         ready = predictor.ready(graph)
         found[name] = {
             "seconds": samples,

@@ -17,6 +17,7 @@ from numba.extending import intrinsic, models, register_model
 
 __all__ = [
     "LANES",
+    "fetch",
     "fma",
     "keep",
     "load",
@@ -176,3 +177,19 @@ def sum_of(_: Any, lanes: Any) -> Any:
         return builder.extract_element(total, _index(0))
 
     return types.float32(_lanes), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def fetch(_: Any, array: Any, row: Any, column: Any) -> Any:
+    """Ask for array[row, column : column + 16], which is to be loaded soon."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        place = _place(context, builder, signature.args[0], *args)
+        generic = builder.bitcast(place, ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [generic.type, number, number, number])
+        hint = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(hint, [generic, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.intp), code

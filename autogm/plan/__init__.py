@@ -4,7 +4,7 @@ from autogm.plan.cost import CostModel, calibrate
 from autogm.plan.matrices import aggregations, feature_matrix
 from autogm.plan.nodes import NodePlan, node_plan
 from autogm.plan.plan import Plan, paper_plan, plan
-from autogm.plan.rewrite import Given
+from autogm.plan.rewrite import Given, first_width
 
 __all__ = [
     "CostModel",
@@ -14,6 +14,7 @@ __all__ = [
     "aggregations",
     "calibrate",
     "feature_matrix",
+    "first_width",
     "node_plan",
     "paper_plan",
     "plan",

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,9 @@ from autogm.graph import Graph, Rows
 from autogm.measure.clock import Clock, time_calls
 from autogm.message.lanes import padded
 from autogm.message.sample import neighbours, sample, step_key
-from autogm.plan.crew import Call, go_through
+from autogm.plan.crew import go_through
 from autogm.plan.matrices import Aggregations, FeatureMatrix, feature_matrix
+from autogm.plan.program import Call, encoded, interpret
 from autogm.plan.rewrite import pad
 from autogm.plan.steps import Layer, Memory, Output, Place, Product, Propagate, Spread, Step
 
@@ -31,10 +31,12 @@ __all__ = ["CostModel", "calibrate"]
 
 Numbers = NDArray[np.float64]
 
-# How many neighbours are drawn where steps are timed, and all; between, times follow the entries.
-_DRAWN = (1, 6)
-# Multiplications of a probe; a step with more is timed on some of its rows.
-_PROBE = 1e8
+# How many neighbours are drawn where steps are timed; between, times follow the entries.
+_DRAWN = (1, 6, 25)
+# Multiplications of a probe: a step with more is timed on some of its rows, one with less several
+# times in a row, so that what it waits for helpers is shared as it is in a plan.
+_PROBE, _LEAST, _MOST_OFTEN = 1e8, 2e7, 12
+_STRETCHES = 8
 _REPEATS = Clock(warm_up=1, least=5, most=5)
 
 
@@ -104,53 +106,56 @@ class CostModel:
 
     def _by_draw(self, part: Numbers, widest: int) -> Numbers:
         """For w = 1 .. widest and all, without and with self-loops, a row each; row 0 is unused."""
-        n = len(self.degrees)
-        drawn = [np.minimum(self.degrees, w).sum() for w in range(widest + 1)]
-        entries = np.array([[m, m + n] for m in (*drawn, self.degrees.sum())], float).ravel()
-        by_width = [_interpolated(entries, self.entries, column) for column in part.T]
-        made: Numbers = np.maximum(np.stack(by_width, axis=1), 0)
-        return made
+        n, most = len(self.degrees), int(self.degrees.max(initial=0))
+        few = range(min(widest, most) + 1)
+        drawn = [float(np.minimum(self.degrees, w).sum()) for w in few]
+        drawn += [float(self.degrees.sum())] * (widest + 2 - len(drawn))
+        entries = np.array([[m, m + n] for m in drawn]).ravel()
+        rows = np.arange(widest + 2)
+        sampled = np.repeat((rows < most) & (rows <= widest), 2)
+        return np.stack([self._at(entries, sampled, column) for column in part.T], axis=1)
 
-
-def _interpolated(at: Numbers, known: Numbers, values: Numbers) -> Numbers:
-    """Piecewise linear, and straight on beyond both ends."""
-    if len(known) == 1:
-        return np.asarray(values[0] * at / known[0])
-    i = np.clip(np.searchsorted(known, at), 1, len(known) - 1)
-    slope = (values[i] - values[i - 1]) / (known[i] - known[i - 1])
-    return np.asarray(values[i - 1] + slope * (at - known[i - 1]))
+    def _at(self, entries: Numbers, sampled: Any, column: Numbers) -> Numbers:
+        """Straight between the draws that were timed; all neighbours were timed by themselves."""
+        known, whole = self.entries[:-1], self.entries[-1]
+        if not len(known):
+            return np.asarray(column[-1] * entries / whole)
+        slope = (column[-2] - column[0]) / max(1.0, known[-1] - known[0])
+        beyond = column[-2] + slope * np.maximum(0, entries - known[-1])
+        between = np.where(entries > known[-1], beyond, np.interp(entries, known, column[:-1]))
+        every = column[-1] + slope * (entries - whole)
+        return np.maximum(np.where(sampled, between, every), 0)
 
 
 def calibrate(
-    graph: Graph, *, outputs: int, coded: bool, threads: int, max_d: int = 300, seed: int = 0
+    graph: Graph, *, outputs: int, coded: bool, threads: int, max_d: int = 300
 ) -> CostModel:
     """Time the steps of plans on a graph, for messages of up to ``max_d`` numbers."""
-    probes = _Probes(graph, outputs, coded, threads, padded(max_d), seed)
+    probes = _Probes(graph, outputs, coded, threads, padded(max_d))
     return probes.model()
 
 
 class _Probes:
     """Steps that are timed, with what each one's time is to be multiplied by."""
 
-    def __init__(
-        self, graph: Graph, outputs: int, coded: bool, threads: int, widest: int, seed: int
-    ) -> None:
+    def __init__(self, graph: Graph, outputs: int, coded: bool, threads: int, widest: int) -> None:
         assert graph.features is not None
         self._graph, self._outputs, self._threads = graph, outputs, threads
         self._rows, self._features = neighbours(graph), feature_matrix(graph.features)
+        self._narrow_features = feature_matrix(graph.features, width=1)
         self._degrees = np.diff(self._rows.indptr)
         self._n, self._widths = graph.num_nodes, [1, *range(16, widest + 1, 16)]
-        self._rng = np.random.default_rng(seed)
         self._output = Output(np.zeros((1, padded(outputs)), np.float32), outputs, coded)
         self._output.bias.flags.writeable = False
-        self._steps: dict[tuple[Any, ...], tuple[Step, float]] = {}
+        self._steps: dict[tuple[Any, ...], tuple[list[Step], float]] = {}
         self._entries: list[float] = []
         self._overhead = 0.0
+        self._kept: list[Call] = []
 
     def model(self) -> CostModel:
         self._add_products()
         most = int(self._degrees.max(initial=0))
-        for i, w in enumerate(sorted({min(w, most) for w in (*_DRAWN, most)})):
+        for i, w in enumerate([w for w in _DRAWN if w < most] + [most]):
             self._add_steps(i, w)
         found = self._time()
         count = max(1, len(self._entries))
@@ -176,27 +181,30 @@ class _Probes:
         )
 
     def _add_products(self) -> None:
-        features, n, d0 = self._features, self._n, self._features.width
+        n, d0 = self._n, self._features.width
         for j, width in enumerate(self._widths):
-            some = self._some(features.multiplications * width / n)
+            features = self._features if width >= 64 else self._narrow_features
+            work = features.dense.size if features.is_dense else features.nonzeros
+            some = self._some(work * width / n)
             rows = _rows_of(features, some)
             weight = np.ones((rows.dense.shape[1] if rows.is_dense else d0, width), np.float32)
             weight.flags.writeable = False
             place = Place("y", len(some), width, width)
             step = Product("", rows, rows.scale, weight, place)
-            self._steps["first", j] = (step, n / len(some))
+            self._steps["first", j] = ([step] * _often(work * width * len(some) / n), n / len(some))
             if width == padded(self._outputs):
                 place = Place("y", len(some), width, self._outputs)
                 none = replace(step, target=place, output=self._output)
-                self._steps["none", 0] = (none, n / len(some))
+                self._steps["none", 0] = ([none], n / len(some))
+        features = self._features
         if features.is_dense:
             place = Place("y", n, features.dense.shape[1], d0)
             copied = Product("", features, features.scale, None, place)
-            self._steps["copied", 0] = (copied, 1.0)
+            self._steps["copied", 0] = ([copied], 1.0)
         row = pad(np.ones((1, self._outputs), np.float32), rows=1)
         target = Place("y", n, row.shape[1], self._outputs)
         spread = Spread("", row, Place("x", n, 1, 1), target, self._output)
-        self._steps["spread", 0] = (spread, 1.0)
+        self._steps["spread", 0] = ([spread] * _often(n * 16), 1.0)
 
     def _add_steps(self, i: int, w: int) -> None:
         n, entries = self._n, np.minimum(self._degrees, w).sum()
@@ -218,32 +226,43 @@ class _Probes:
         self, kind: str, i: int, j: int, w: int, work: float, width: int, to: int | None = None
     ) -> None:
         """A step of messages of ``width`` into as wide ones, or (-1) into outputs."""
+        if to is None:
+            self._steps[kind, i, j] = self._plain(w, width)
+            return
         some = self._some(work)
-        matrices, share = self._matrices(some, w), self._n / len(some)
+        often = _often(work * len(some))
+        step = self._layer(kind, self._matrices(some, w), width, to)
+        steps: list[Step] = [step] * often
+        if w < self._degrees.max(initial=0):  # every step of a plan reads a draw of its own
+            steps = [replace(step, matrices=_copies(step.matrices, 1)) for _ in range(often)]
+        self._steps[kind, i, j] = (steps, self._n / len(some))
+
+    def _plain(self, w: int, width: int) -> tuple[list[Step], float]:
+        """Several steps to and fro, as in a plan: what one reads, another core may have written."""
+        matrices = self._matrices(np.arange(self._n), w)
+        often = _often(matrices.num_entries(1) * width / 8)
+        if w < self._degrees.max(initial=0):
+            matrices = _copies(matrices, often)
         source = Place("x", self._n, width, width)
-        step: Step
-        if width == 1:
-            matrices = self._matrices(np.arange(self._n), w)
-            step, share = Propagate("", matrices, 1, source, source._replace(slot="y")), 1.0
-        elif to is None:
-            target = Place("y", len(some), width, width)
-            step = Layer("", matrices, 1, False, None, None, source, target)
-        else:
-            late = kind == "late"
-            end = padded(self._outputs) if to == -1 else to
-            before = _ones(width, to) if late else None
-            weight = _ones(to if late else width, end)
-            target = Place("y", len(some), end, end)
-            output = self._output if to == -1 else None
-            step = Layer("", matrices, 1, True, before, weight, source, target, output)
-        self._steps[kind, i, j] = (step, share)
+        steps: list[Step] = [Propagate("", replace(matrices, k=often), often, source, source)]
+        return steps, 1 / often
+
+    def _layer(self, kind: str, matrices: Aggregations, width: int, to: int) -> Layer:
+        source, rows = Place("x", self._n, width, width), matrices.num_rows
+        end = padded(self._outputs) if to == -1 else to
+        before = _ones(width, to) if kind == "late" else None
+        weight = _ones(to if kind == "late" else width, end)
+        target, output = Place("y", rows, end, end), self._output if to == -1 else None
+        return Layer("", matrices, 1, True, before, weight, source, target, output)
 
     def _some(self, work: float) -> NDArray[np.int64]:
-        """As many rows as make a probe of them."""
+        """As many rows as make a probe of them, in stretches: neighbours often stand together."""
         count = int(min(self._n, max(64, _PROBE / max(1.0, work))))
-        if count == self._n:
+        length = -(-count // _STRETCHES)
+        if count * 2 > self._n:
             return np.arange(self._n)
-        return np.sort(self._rng.choice(self._n, count, replace=False))
+        begin = np.linspace(0, self._n - length, _STRETCHES).astype(np.int64)
+        return np.unique(begin[:, None] + np.arange(length))
 
     def _matrices(self, some: NDArray[np.int64], w: int) -> Aggregations:
         keys = self._graph.stable_keys
@@ -258,25 +277,44 @@ class _Probes:
 
     def _time(self) -> dict[tuple[Any, ...], float]:
         """Seconds of every step, as if on all rows."""
-        targets = [step.target for step, _ in self._steps.values()]
+        targets = [steps[0].target for steps, _ in self._steps.values()]
         widest = Place("x", self._n, self._widths[-1], self._widths[-1])
-        scratch = max(step.scratch for step, _ in self._steps.values())
+        scratch = max(steps[0].scratch for steps, _ in self._steps.values())
         memory = Memory([widest, *targets], scratch, self._threads)
         memory.fill(1.0)
-        calls: dict[str, Callable[[int], Any]] = {}
-        for key, (step, _) in self._steps.items():
-            call = step.call(memory)
-            calls[repr(key)] = partial(self._go_through, [call])
-        calls["nothing"] = partial(self._go_through, [])
-        timings = {key: timing.median for key, timing in time_calls(calls, _REPEATS).items()}
+        timed: dict[str, Callable[[int], Any]] = {"nothing": self._timed([])}
+        for key, (steps, _) in self._steps.items():
+            timed[repr(key)] = self._timed([step.call(memory) for step in steps])
+        timings = {key: timing.median for key, timing in time_calls(timed, _REPEATS).items()}
         self._overhead = timings["nothing"]
         return {
-            key: share * max(0.0, timings[repr(key)] - self._overhead)
-            for key, (_, share) in self._steps.items()
+            key: share * max(0.0, timings[repr(key)] - self._overhead) / len(steps)
+            for key, (steps, share) in self._steps.items()
         }
 
-    def _go_through(self, calls: list[Call], _: int) -> None:
-        go_through(calls, self._threads)
+    def _timed(self, calls: list[Call]) -> Callable[[int], Any]:
+        program, tickets = encoded(calls)
+        self._kept += calls
+
+        def run(_: int) -> None:
+            go_through(interpret, program, tickets, self._threads)
+
+        return run
+
+
+def _often(work: float) -> int:
+    return int(np.clip(_LEAST / max(1.0, work), 1, _MOST_OFTEN))
+
+
+def _copies(matrices: Aggregations, count: int) -> Aggregations:
+    """The same matrix so many times, each with entries of its own."""
+    indices = np.tile(matrices.indices, count)
+    values = np.tile(matrices.values, count)
+    indptr = matrices.indptr[0] + len(matrices.indices) * np.arange(count)[:, None]
+    for part in (indices, values, indptr):
+        part.flags.writeable = False
+    row, column = matrices.row * count, matrices.column * count
+    return replace(matrices, indptr=indptr, indices=indices, values=values, row=row, column=column)
 
 
 def _ones(rows: int, columns: int) -> NDArray[np.float32]:

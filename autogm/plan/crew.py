@@ -1,6 +1,8 @@
 """Threads that go through a plan's steps side by side.
 
-Every thread runs the whole list of steps. A step is cut into parts, and a ticket says which part
+Every thread interprets the whole program (see `program`), in one compiled call: threads that came
+back to Python after each step would queue for the interpreter's lock, each time for longer than a
+step of a small graph takes. A step is cut into parts, and a ticket says which part
 is taken next; nobody begins a step before all parts of the one before are done. Tickets belong to
 a call: a helper that comes late finds every part taken and touches nothing, so that nobody waits
 for helpers, only for parts.
@@ -8,35 +10,32 @@ for helpers, only for parts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from autogm.message.kernel import flushed_denormals, fused, help_out
 
-__all__ = ["Call", "finish_part", "go_through", "take_part", "wait_for"]
+__all__ = ["Program", "finish_part", "go_through", "take_part", "wait_for"]
 
-Call = tuple[Any, tuple[Any, ...], int]
-"""A kernel, its arguments after (tickets, first ticket, who), and how many tickets it takes."""
+Program = NDArray[np.int64]
 
 # Two counters a ticket, a cache line apart: parts taken, parts done.
 _LINE = 8
 
 
-def go_through(calls: Sequence[Call], threads: int) -> None:
-    """Run every kernel once, one after another, each by up to ``threads`` threads."""
-    tickets = np.zeros((sum(call[2] for call in calls), 2 * _LINE), np.int64)
+def go_through(interpret: Callable[..., Any], program: Program, tickets: int, threads: int) -> None:
+    """Run a program of so many tickets once, by up to ``threads`` threads."""
+    counters = np.zeros((tickets, 2 * _LINE), np.int64)
 
     def work(who: int) -> None:
-        at = 0
         with flushed_denormals():
-            for kernel, args, count in calls:
-                kernel(tickets, at, who, *args)
-                at += count
+            interpret(program, counters, who)
 
     for who in range(1, threads):
         help_out(work, who)

@@ -11,7 +11,7 @@ import numpy as np
 
 from autogm.message.dense import multiply
 from autogm.message.kernel import fused, inlined
-from autogm.message.lanes import fma, load, positive, spread, store, sum_of
+from autogm.message.lanes import fetch, fma, load, positive, spread, store, sum_of
 from autogm.plan.crew import finish_part, take_part, wait_for
 
 __all__ = [
@@ -28,6 +28,9 @@ __all__ = [
 
 BLOCK = 32
 """Rows whose sums stay in the nearest cache until they are multiplied."""
+
+# How many entries ahead messages are asked for: by then they have come from the last cache.
+_AHEAD = 32
 
 
 @fused
@@ -201,7 +204,7 @@ def sums(start, stop, indptr, indices, values, loop, scale, relu, source, out): 
     width = source.shape[1]
     wide = width // 64 * 64
     one = spread(np.float32(1))
-    valued, scaled = len(values) > 0, len(scale) > 0
+    valued, scaled, final = len(values) > 0, len(scale) > 0, len(indices) - 1
     for r in range(start, stop):
         first, last = indptr[r], indptr[r + 1]
         factor = spread(scale[r]) if scaled else one
@@ -216,6 +219,11 @@ def sums(start, stop, indptr, indices, values, loop, scale, relu, source, out): 
                     a3 = fma(value, load(source, u, c + 48), a3)
             else:
                 for e in range(first, last):
+                    ahead = np.int64(indices[min(e + _AHEAD, final)])
+                    fetch(source, ahead, c)
+                    fetch(source, ahead, c + 16)
+                    fetch(source, ahead, c + 32)
+                    fetch(source, ahead, c + 48)
                     u = np.int64(indices[e])
                     a0 = fma(one, load(source, u, c), a0)
                     a1 = fma(one, load(source, u, c + 16), a1)

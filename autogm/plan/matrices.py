@@ -29,8 +29,9 @@ Scale = NDArray[np.float32]
 _NOTHING: Scale = np.empty(0, np.float32)
 _NOTHING.flags.writeable = False
 
-# A multiplication of a product with sparse features costs as much as so many of a dense one.
-_SPARSE_COST = 2.0
+# A multiplication of a product with sparse features costs as much as so many of a dense one: wide
+# dense products stay in registers, narrow ones wait for their loads.
+_SPARSE_COST_WIDE, _SPARSE_COST_NARROW, _WIDE = 3.5, 2.0, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +165,10 @@ def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
 
 
 class FeatureMatrix(NamedTuple):
-    """X_0 by rows or, where ``dense`` has rows, dense; each row times its ``scale``."""
+    """X_0 by rows or, where ``dense`` has rows, dense; each row times its ``scale``.
+
+    ``nonzeros`` and ``num_bytes`` are those of the smaller form, as they are counted.
+    """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -172,6 +176,8 @@ class FeatureMatrix(NamedTuple):
     scale: Scale
     dense: Matrix
     width: int
+    nonzeros: int
+    num_bytes: int
 
     @property
     def num_rows(self) -> int:
@@ -181,31 +187,27 @@ class FeatureMatrix(NamedTuple):
     def is_dense(self) -> bool:
         return len(self.dense) > 0
 
-    @property
-    def multiplications(self) -> int:
-        """Of a product with one column."""
-        return len(self.dense) * self.width if self.is_dense else len(self.indices)
 
-    @property
-    def num_bytes(self) -> int:
-        return sum(part.nbytes for part in self[:5])
+def feature_matrix(features: Features, *, width: int = _WIDE) -> FeatureMatrix:
+    """The form in which a product with ``width`` columns costs least.
 
-
-def feature_matrix(features: Features) -> FeatureMatrix:
-    """The form in which a product costs least; rows of equal entries need no values."""
+    Rows of equal entries need no values.
+    """
     if isinstance(features, np.ndarray):
-        return _dense(features)
-    cells = features.shape[0] * features.shape[1]
-    if features.nnz * _SPARSE_COST > cells:
-        return _dense(features.toarray())
+        return _dense(features, features.size, features.nbytes)
     indptr = features.indptr.astype(np.int64)
     scale = _scale_of_equal_rows(indptr, features.data)
     values = features.data if scale is None else _NOTHING
-    indices = features.indices.astype(np.int32, copy=False)
-    nothing = np.empty((0, 0), np.float32)
     scale = _NOTHING if scale is None else scale
+    indices = features.indices.astype(np.int32, copy=False)
+    num_bytes = sum(part.nbytes for part in (indptr, indices, values, scale))
+    cost = _SPARSE_COST_WIDE if width >= _WIDE else _SPARSE_COST_NARROW
+    if features.nnz * cost > features.shape[0] * features.shape[1]:
+        return _dense(features.toarray(), features.nnz, num_bytes)
+    nothing = np.empty((0, 0), np.float32)
     parts = [_frozen(part) for part in (indptr, indices, values, scale, nothing)]
-    return FeatureMatrix(parts[0], parts[1], parts[2], parts[3], parts[4], features.shape[1])
+    counted = (features.shape[1], features.nnz, num_bytes)
+    return FeatureMatrix(parts[0], parts[1], parts[2], parts[3], parts[4], *counted)
 
 
 def _scale_of_equal_rows(indptr: NDArray[np.int64], data: NDArray[np.float32]) -> Scale | None:
@@ -218,7 +220,7 @@ def _scale_of_equal_rows(indptr: NDArray[np.int64], data: NDArray[np.float32]) -
     return _NOTHING if np.all(scale == 1) else scale
 
 
-def _dense(features: Matrix) -> FeatureMatrix:
+def _dense(features: Matrix, nonzeros: int, num_bytes: int) -> FeatureMatrix:
     """Rows begin on a cache line and are as wide as whole registers."""
     width = int(features.shape[1])
     if width % 16 or not features.flags.c_contiguous:
@@ -228,7 +230,8 @@ def _dense(features: Matrix) -> FeatureMatrix:
         features = made
     no_rows, no_entries = np.zeros(1, np.int64), np.empty(0, np.int32)
     features = _frozen(features)
-    return FeatureMatrix(_frozen(no_rows), _frozen(no_entries), _NOTHING, _NOTHING, features, width)
+    parts = (_frozen(no_rows), _frozen(no_entries), _NOTHING, _NOTHING, features)
+    return FeatureMatrix(*parts, width, nonzeros, num_bytes)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

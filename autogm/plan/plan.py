@@ -14,8 +14,9 @@ from scipy import sparse
 from autogm.measure.clock import Clock, time_calls
 from autogm.measure.measurement import show_seconds
 from autogm.message.product import Matrix
-from autogm.plan.crew import Call, go_through
+from autogm.plan.crew import Program, go_through
 from autogm.plan.matrices import FeatureMatrix, feature_matrix
+from autogm.plan.program import Call, encoded, interpret
 from autogm.plan.rewrite import Given, literal_steps, product_steps, steps_of
 from autogm.plan.steps import Memory, Place, Step
 
@@ -23,10 +24,12 @@ __all__ = ["Plan", "paper_plan", "plan"]
 
 
 class _Bound(NamedTuple):
-    """Steps as kernel calls on one thread's memory."""
+    """Steps on one thread's memory; ``calls`` hold the arrays that the program points to."""
 
     memory: Memory
-    calls: tuple[Call, ...]
+    calls: list[Call]
+    program: Program
+    tickets: int
 
 
 class _OfThread(threading.local):
@@ -70,24 +73,24 @@ class Plan:
 
     def _times(self) -> list[float]:
         """Seconds of each step, one after another, in the median."""
-        _, calls = self._bound()
-        timed = {str(i): partial(self._time, call) for i, call in enumerate(calls)}
+        calls = self._bound().calls
+        timed = {str(i): partial(self._time, *encoded([call])) for i, call in enumerate(calls)}
         timings = time_calls(timed, Clock(cap=0.5))
         return [timing.median for timing in timings.values()]
 
-    def _time(self, call: Call, _: int) -> None:
-        go_through([call], self.threads)
+    def _time(self, program: Program, tickets: int, _: int) -> None:
+        go_through(interpret, program, tickets, self.threads)
 
     def _run(self) -> Memory:
-        memory, calls = self._bound()
-        go_through(calls, self.threads)
-        return memory
+        bound = self._bound()
+        go_through(interpret, bound.program, bound.tickets, self.threads)
+        return bound.memory
 
     def _bound(self) -> _Bound:
         if self._own.bound is None:
             memory = Memory(self._places, self._scratch, self.threads)
-            calls = tuple(step.call(memory) for step in self.steps)
-            self._own.bound = _Bound(memory, calls)
+            calls = [step.call(memory) for step in self.steps]
+            self._own.bound = _Bound(memory, calls, *encoded(calls))
         return self._own.bound
 
     @cached_property
@@ -136,7 +139,7 @@ def _propagated(given: Given) -> FeatureMatrix:
         values = matrices.values[entries] if len(matrices.values) else matrices.values
         b = _scipy(indptr - indptr[0], matrices.indices[entries], values, n)
         x = _scaled(b @ x + x if matrices.loop else b @ x, matrices.scale(step))
-    return feature_matrix(x)
+    return feature_matrix(x, width=given.algorithm.d)
 
 
 def _scipy(indptr: Any, indices: Any, values: Any, width: int) -> sparse.csr_array:

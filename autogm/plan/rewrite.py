@@ -35,6 +35,7 @@ from autogm.plan.steps import (
 __all__ = [
     "Given",
     "first_product",
+    "first_width",
     "folded",
     "for_features",
     "literal_steps",
@@ -69,6 +70,13 @@ class Given(NamedTuple):
         """What the last step adds."""
         bias = pad(self.weights.bias[None], rows=1)
         return Output(bias, self.weights.num_outputs, self.coded)
+
+
+def first_width(algorithm: Algorithm, num_outputs: int) -> int:
+    """How many columns the features are multiplied with first."""
+    if algorithm.l and algorithm.k:
+        return algorithm.d
+    return min(algorithm.d, num_outputs) if algorithm.k else num_outputs
 
 
 def steps_of(given: Given) -> list[Step]:

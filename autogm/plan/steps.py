@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from autogm.message.lanes import padded
 from autogm.message.product import Matrix, aligned
 from autogm.plan import kernels
-from autogm.plan.crew import Call
 from autogm.plan.matrices import Aggregations, FeatureMatrix, Scale
+from autogm.plan.program import Call
 
 __all__ = [
     "Cost",
@@ -136,7 +136,7 @@ class Product:
         if self.weight is None:
             return Cost(moved, self.target.numbers)
         weight = self.features.width * self.target.columns
-        operations = 2 * self.features.multiplications * self.target.columns
+        operations = 2 * self.features.nonzeros * self.target.columns
         return Cost(moved + 4 * weight, operations)
 
     def call(self, memory: Memory) -> Call:
@@ -146,9 +146,10 @@ class Product:
         x, out = self.features.dense, memory.at(self.target)
         bounds = even_bounds(len(x), max(1, len(weight)) * self.target.width)
         if self.target.width == 1:
-            return kernels.dense_numbers, (bounds, x, self.scale, _row(weight), out), 1
+            return Call(kernels.dense_numbers, (bounds, x, self.scale, _row(weight), out))
         bias, count, codes = _output(self.output, memory)
-        return kernels.dense_layer, (bounds, x, self.scale, weight, bias, count, out, codes), 1
+        given = (bounds, x, self.scale, weight)
+        return Call(kernels.dense_layer, (*given, bias, count, out, codes))
 
 
 def _sparse_call(step: Product, weight: Matrix, memory: Memory) -> Call:
@@ -156,16 +157,15 @@ def _sparse_call(step: Product, weight: Matrix, memory: Memory) -> Call:
     features, out = step.features, memory.at(step.target)
     bounds = bounds_of(features.indptr, step.target.width)
     if step.target.width == 1:
-        column = np.array(weight.reshape(-1))  # as writable as ``out``: the kernel may swap them
         rows = (features.indptr[None], features.indices, features.values, False)
         one = np.zeros(1, np.int64)
         steps = (_scales([step.scale]), one, one)
-        return kernels.propagate_numbers, (1, bounds, *rows, *steps, column, out), 1
+        return Call(kernels.propagate_numbers, (1, bounds, *rows, *steps, weight.reshape(-1), out))
     rows = (features.indptr, features.indices, features.values, False)
     bias, count, codes = _output(step.output, memory)
     products = (weight, _NO_MATRIX, _NO_MATRIX)
     given = (bounds, *rows, step.scale, False, *products, bias, count)
-    return kernels.layer, (*given, out, codes, memory.scratch), 1
+    return Call(kernels.layer, (*given, out, codes, memory.scratch))
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +215,7 @@ class Layer:
             matrices.loop,
             matrices.scale(self.step),
             self.relu,
-            read_only(memory.at(self.source)),
+            memory.at(self.source),
             _NO_MATRIX if self.before is None else self.before,
             _NO_MATRIX if self.weight is None else self.weight,
             bias,
@@ -224,7 +224,7 @@ class Layer:
             codes,
             memory.scratch,
         )
-        return kernels.layer, args, 1
+        return Call(kernels.layer, args)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +266,7 @@ class Propagate:
             memory.at(x),
             memory.at(other),
         )
-        return kernel, args, self.count
+        return Call(kernel, args, self.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,7 +289,7 @@ class Spread:
         bounds = even_bounds(self.target.rows, self.target.width)
         given = (bounds, memory.at(self.source), self.weight)
         bias, count, codes = _output(self.output, memory)
-        return kernels.spread_numbers, (*given, bias, count, memory.at(self.target), codes), 1
+        return Call(kernels.spread_numbers, (*given, bias, count, memory.at(self.target), codes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,22 +312,22 @@ class Dense:
     def call(self, memory: Memory) -> Call:
         bounds = even_bounds(self.target.rows, self.weight.size)
         bias, count, codes = _output(self.output, memory)
-        given = (bounds, read_only(memory.at(self.source)), _NO_NUMBERS, self.weight)
-        return kernels.dense_layer, (*given, bias, count, memory.at(self.target), codes), 1
+        given = (bounds, memory.at(self.source), _NO_NUMBERS, self.weight)
+        return Call(kernels.dense_layer, (*given, bias, count, memory.at(self.target), codes))
 
 
 def bounds_of(indptr: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     """Where parts of equal work begin; they depend on the matrix alone."""
     rows = len(indptr) - 1
     work = indptr - indptr[0] + np.arange(rows + 1)
-    parts = int(max(1, min(_PARTS, work[-1] * width // _SMALLEST)))
+    parts = int(max(1, min(_PARTS, work[-1] * max(16, width) // _SMALLEST)))
     cuts = np.searchsorted(work, np.arange(1, parts) * (work[-1] / parts))
     return np.unique(np.concatenate([[0], cuts, [rows]]))
 
 
 def even_bounds(rows: int, width: int) -> NDArray[np.int64]:
     """Parts of equally many rows."""
-    parts = int(max(1, min(_PARTS, rows * width // _SMALLEST)))
+    parts = int(max(1, min(_PARTS, rows * max(16, width) // _SMALLEST)))
     return np.unique(np.linspace(0, rows, parts + 1).astype(np.int64))
 
 

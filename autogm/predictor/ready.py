@@ -14,7 +14,16 @@ from autogm.errors import InputError
 from autogm.graph import Graph
 from autogm.message.kernel import num_threads
 from autogm.message.product import Matrix
-from autogm.plan import Given, NodePlan, Plan, aggregations, feature_matrix, node_plan, paper_plan
+from autogm.plan import (
+    Given,
+    NodePlan,
+    Plan,
+    aggregations,
+    feature_matrix,
+    first_width,
+    node_plan,
+    paper_plan,
+)
 from autogm.plan import plan as whole_plan
 
 if TYPE_CHECKING:
@@ -39,10 +48,11 @@ class Ready:
             sample_seed=predictor.sample_seed,
             oversample=predictor.oversample,
         )
+        width = first_width(predictor.algorithm, predictor.head.num_outputs)
         self._given = Given(
             predictor.algorithm,
             predictor.weights,
-            feature_matrix(graph.features),
+            feature_matrix(graph.features, width=width),
             matrices,
             coded=isinstance(predictor.head, MultiClass),
         )

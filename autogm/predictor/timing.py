@@ -37,9 +37,7 @@ def seconds(
 _ANCHORS = (Algorithm(k=0), Algorithm.sgcn(d=16), Algorithm.gcn(d=16))
 
 
-def cost_model(
-    graph: Graph, *, threads: int | None = None, max_d: int = 300, seed: int = 0
-) -> CostModel:
+def cost_model(graph: Graph, *, threads: int | None = None, max_d: int = 300) -> CostModel:
     """What every point would take in one pass over all nodes, from about a second of timing.
 
     >>> from autogm import load_graph
@@ -56,7 +54,6 @@ def cost_model(
         coded=isinstance(head, MultiClass),
         threads=threads or num_threads(),
         max_d=max_d,
-        seed=seed,
     )
     clock = Clock(warm_up=2, least=7, most=7)
     measured = [anchor.measure(graph, clock=clock).median for anchor in anchors]

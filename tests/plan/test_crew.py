@@ -9,47 +9,50 @@ from autogm.plan.crew import finish_part, go_through, take_part, wait_for
 
 
 @fused
-def count_visits(tickets, i, who, count, visits):  # type: ignore[no-untyped-def]
-    part = take_part(tickets, i)
-    while part < count:
-        visits[part] += 1
-        finish_part(tickets, i)
+def count_visits(visits, tickets, who):  # type: ignore[no-untyped-def]
+    for i in range(len(tickets)):
         part = take_part(tickets, i)
-    wait_for(tickets, i, count)
+        while part < len(visits):
+            visits[part] += 1
+            finish_part(tickets, i)
+            part = take_part(tickets, i)
+        wait_for(tickets, i, len(visits))
 
 
 @fused
-def shift(tickets, i, who, count, source, out):  # type: ignore[no-untyped-def]
+def shift(rows, tickets, who):  # type: ignore[no-untyped-def]
     """Each part reads what another part of the step before wrote."""
-    part = take_part(tickets, i)
-    while part < count:
-        out[part] = source[(part + 1) % count] + 1
-        finish_part(tickets, i)
+    count = rows.shape[1]
+    for i in range(len(tickets)):
+        source, out = rows[i % 2], rows[(i + 1) % 2]
         part = take_part(tickets, i)
-    wait_for(tickets, i, count)
+        while part < count:
+            out[part] = source[(part + 1) % count] + 1
+            finish_part(tickets, i)
+            part = take_part(tickets, i)
+        wait_for(tickets, i, count)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("count", [0, 1, 7, 1000])
 def test_every_part_is_done_once(threads, count):
     visits = np.zeros(count, np.int64)
-    go_through([(count_visits, (count, visits), 1)], threads)
+    go_through(count_visits, visits, 1, threads)
     np.testing.assert_array_equal(visits, 1)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_a_step_begins_when_the_one_before_is_done(threads):
-    x, y = np.zeros(500), np.zeros(500)
-    there, back = (shift, (500, x, y), 1), (shift, (500, y, x), 1)
-    go_through([there, back] * 50, threads)
-    np.testing.assert_array_equal(x, 100)
+    rows = np.zeros((2, 500), np.int64)
+    go_through(shift, rows, 100, threads)
+    np.testing.assert_array_equal(rows[0], 100)
 
 
 def test_a_helper_that_comes_late_touches_nothing(monkeypatch):
     late = []
     monkeypatch.setattr(crew, "help_out", lambda work, who: late.append((work, who)))
     visits = np.zeros(9, np.int64)
-    go_through([(count_visits, (9, visits), 1)], 3)
+    go_through(count_visits, visits, 1, 3)
     for work, who in late:
         work(who)
     assert len(late) == 2
@@ -61,7 +64,7 @@ def test_callers_at_the_same_time_keep_apart():
 
     def call(own):
         for _ in range(30):
-            go_through([(count_visits, (200, own), 1)], 2)
+            go_through(count_visits, own, 1, 2)
 
     threads = [threading.Thread(target=call, args=(own,)) for own in visits]
     for thread in threads:

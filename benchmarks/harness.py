@@ -21,12 +21,12 @@ def interleave(
     *,
     repeats: int,
     warm_up: int = 1,
-    settle: bool = False,
+    settle: float = 0.0,
     enough: float = math.inf,
 ) -> dict[str, list[float]]:
     """Seconds of each contender, one after another in every round; warm-up rounds are not kept.
 
-    With ``settle`` each is called once before its timed call in every round: threads of the
+    Before its timed call each is called for ``settle`` seconds in every round: threads of the
     contender before may still be spinning, and its data lies in the caches. A contender that has
     taken ``enough`` seconds and three repeats is left out of the rounds that follow.
     """
@@ -35,7 +35,8 @@ def interleave(
         for name, call in contenders.items():
             if len(samples[name]) >= 3 and sum(samples[name]) > enough:
                 continue
-            if settle:
+            settled = time.perf_counter() + settle
+            while time.perf_counter() < settled:
                 call()
             start = time.perf_counter()
             call()

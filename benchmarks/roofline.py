@@ -16,6 +16,7 @@ from autogm.message.product import aligned
 from autogm.plan import Plan
 
 ROUNDS = 9
+MAIN_MEMORY = 1 << 28
 
 
 @fused
@@ -84,11 +85,16 @@ def peak(threads: int) -> float:
     return max(own, library)
 
 
-def roofline(plan: Plan) -> float:
-    """Seconds that the steps take at least: each moves its bytes and computes at full speed."""
+def roofline(plan: Plan, *, in_cache: bool = False) -> float:
+    """Seconds of steps that move their bytes and compute at full speed.
+
+    Bytes come from main memory or, ``in_cache``, as fast as from memory that is no larger than
+    what the step moves: no plan can be faster than that.
+    """
     total = 0.0
     for step in plan.steps:
-        moving = step.cost.bytes / bandwidth(_rounded(step.cost.bytes), plan.threads)
+        size = _rounded(step.cost.bytes) if in_cache else MAIN_MEMORY
+        moving = step.cost.bytes / bandwidth(size, plan.threads)
         total += max(moving, step.cost.operations / peak(plan.threads))
     return total
 

@@ -24,12 +24,14 @@ from numpy.typing import NDArray
 __all__ = [
     "chunks",
     "compiled",
+    "flush_denormals",
     "flushed_denormals",
     "fused",
     "help_out",
     "inlined",
     "num_threads",
     "run",
+    "set_float_mode",
 ]
 
 
@@ -171,11 +173,11 @@ def _in_float_mode(mode: int) -> Iterator[None]:
     if mode == before:
         yield
         return
-    _set_float_mode(mode)
+    set_float_mode(mode)
     try:
         yield
     finally:
-        _set_float_mode(before)
+        set_float_mode(before)
 
 
 _MACHINE = platform.machine().lower()
@@ -227,10 +229,19 @@ def _call(builder: Any, name: str, pointer: Any) -> None:
 
 
 @compiled
+def flush_denormals():  # type: ignore[no-untyped-def]
+    """From here on, in compiled code; gives back what `set_float_mode` is to restore."""
+    mode = _read_mode()
+    _write_mode(mode | _FLUSH)
+    return mode
+
+
+@compiled
 def _float_mode():  # type: ignore[no-untyped-def]
     return _read_mode()
 
 
 @compiled
-def _set_float_mode(mode):  # type: ignore[no-untyped-def]
+def set_float_mode(mode):  # type: ignore[no-untyped-def]
+    """How this thread treats floating-point numbers."""
     _write_mode(mode)

@@ -19,7 +19,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from autogm.message.kernel import flushed_denormals, fused, help_out
+from autogm.message.kernel import fused, help_out
 
 __all__ = ["Program", "finish_part", "go_through", "take_part", "wait_for"]
 
@@ -33,13 +33,9 @@ def go_through(interpret: Callable[..., Any], program: Program, tickets: int, th
     """Run a program of so many tickets once, by up to ``threads`` threads."""
     counters = np.zeros((tickets, 2 * _LINE), np.int64)
 
-    def work(who: int) -> None:
-        with flushed_denormals():
-            interpret(program, counters, who)
-
     for who in range(1, threads):
-        help_out(work, who)
-    work(0)
+        help_out(interpret, program, counters, who)
+    interpret(program, counters, 0)
 
 
 def _counter(context: Any, builder: Any, kind: Any, args: Any, place: int) -> Any:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from autogm.algorithm import Algorithm, Weights
 from autogm.message.dense import multiply
-from autogm.message.kernel import flushed_denormals, fused
+from autogm.message.kernel import flush_denormals, fused, set_float_mode
 from autogm.message.lanes import padded
 from autogm.message.product import Matrix, aligned
 from autogm.plan.kernels import BLOCK, finish_rows, sums
@@ -56,7 +56,7 @@ class _OnlyFeatures(NodePlan):
 
     def answers(self, targets: NDArray[np.int32]) -> Answers | None:
         features, weight, bias, count = self._given
-        outputs = aligned(len(targets), weight.shape[1])
+        outputs = np.empty((len(targets), weight.shape[1]), np.float32)
         codes = np.empty(len(targets) if self._coded else 0, np.int32)
         _answer_features(targets, features, weight, bias, count, outputs, codes)
         return outputs[:, :count], codes
@@ -119,15 +119,14 @@ class _Messages(NodePlan):
 
     def answers(self, targets: NDArray[np.int32]) -> Answers | None:
         ready, size = self._ready, len(targets)
-        outputs = aligned(size, ready.bias.shape[1])
+        outputs = np.empty((size, ready.bias.shape[1]), np.float32)
         codes = np.empty(size if self._coded else 0, np.int32)
         scratch = self._own.scratch or self._grow(max(size, 256))
         given = (targets, self._k, ready)
-        with flushed_denormals():
+        needed = _answer(*given, scratch, self._large, outputs, codes)
+        while needed > 0:
+            scratch = self._grow(needed)
             needed = _answer(*given, scratch, self._large, outputs, codes)
-            while needed > 0:
-                scratch = self._grow(needed)
-                needed = _answer(*given, scratch, self._large, outputs, codes)
         return None if needed < 0 else (outputs[:, : ready.num_outputs], codes)
 
     def _grow(self, needed: int) -> _Scratch:
@@ -212,6 +211,7 @@ def _answer(targets, k, given, scratch, large, outputs, codes):  # type: ignore[
     missing = _lay_down(targets, k, given, scratch, large)
     if missing != 0:
         return missing
+    mode = flush_denormals()
     source = given.first
     width = source.shape[1]
     for step in range(1, k + 1):
@@ -228,6 +228,7 @@ def _answer(targets, k, given, scratch, large, outputs, codes):  # type: ignore[
         _pass(ptr, scratch, scale, given.relu, source, matrix, out)
         source = out
     finish_rows(0, len(outputs), given.bias, given.num_outputs, outputs, codes)
+    set_float_mode(mode)
     return 0
 
 

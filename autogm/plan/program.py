@@ -13,7 +13,7 @@ import numpy as np
 from numba import carray, types
 from numba.extending import intrinsic
 
-from autogm.message.kernel import fused
+from autogm.message.kernel import flush_denormals, fused, set_float_mode
 from autogm.plan import kernels
 from autogm.plan.crew import Program
 
@@ -106,6 +106,7 @@ def _matrix(row, j):  # type: ignore[no-untyped-def]
 @fused
 def interpret(program, tickets, who):  # type: ignore[no-untyped-def]
     """Run every step with whoever else does."""
+    mode = flush_denormals()
     for s in range(len(program)):
         row = program[s]
         if row[0] == _LAYER:
@@ -118,6 +119,7 @@ def interpret(program, tickets, who):  # type: ignore[no-untyped-def]
             _run_dense_numbers(row, tickets, who)
         else:
             _run_propagate(row, tickets, who)
+    set_float_mode(mode)
 
 
 @fused

@@ -50,11 +50,11 @@ def test_a_step_begins_when_the_one_before_is_done(threads):
 
 def test_a_helper_that_comes_late_touches_nothing(monkeypatch):
     late = []
-    monkeypatch.setattr(crew, "help_out", lambda work, who: late.append((work, who)))
+    monkeypatch.setattr(crew, "help_out", lambda work, *args: late.append((work, args)))
     visits = np.zeros(9, np.int64)
     go_through(count_visits, visits, 1, 3)
-    for work, who in late:
-        work(who)
+    for work, args in late:
+        work(*args)
     assert len(late) == 2
     np.testing.assert_array_equal(visits, 1)
 

@@ -5,6 +5,7 @@
 Sixteen edges a node, 64 dense features, d = 64. Every size in a process of its own. The roofline is
 made of what this machine shows at that size: rows of 64 numbers gathered at random places from as
 many rows as there are nodes, one for each entry of the adjacency, and dense products at their peak.
+R-MAT's hubs are asked for again and again and stay in a cache, so ours may be faster than that.
 Memory is the process's peak over what it held, machine code included, before the graph was made,
 against graph, features and two buffers of messages.
 """
@@ -30,6 +31,7 @@ from autogm.graph import planted_partition, rmat
 from autogm.message.kernel import num_threads, run
 from autogm.message.product import aligned
 from autogm.plan.kernels import sums
+from autogm.plan.roofline import peak
 from autogm.predictor import Predictor
 
 D = 64
@@ -72,8 +74,6 @@ def gathered(num_rows: int, entries: int) -> float:
 
 
 def one(edges: int) -> dict[str, Any]:
-    from roofline import peak
-
     small = planted_partition(100, num_features=64, feature_density=1.0)
     Predictor.untrained(small, Algorithm.gcn(d=D)).predict(small)  # machine code is not counted
     start = status("VmRSS")
@@ -140,7 +140,15 @@ def main() -> None:
         times = [harness.median(found["seconds"]) for found in (large[0], large[-1])]
         grown = math.log(large[-1]["edges"] / large[0]["edges"])
         record["exponent"] = math.log(times[1] / times[0]) / grown
-        print(f"exponent from {large[0]['edges'] / 1e6:.0f}M up: {record['exponent']:.3f}")
+        met = record["exponent"] <= 1.05
+        print(
+            f"exponent from {large[0]['edges'] / 1e6:.0f}M up: {record['exponent']:.3f}, "
+            f"at most 1.05: {'met' if met else 'NOT MET'}"
+        )
+    over = [memory_ratio(found) for found in sizes]
+    near = [harness.median(found["seconds"]) / found["roofline"] for found in sizes]
+    print(f"memory at most 1.3x: {'met' if max(over) <= 1.3 else 'NOT MET'}")
+    print(f"at most 3x of the gathers: {'met' if max(near) <= 3 else 'NOT MET'}")
     harness.write("growth", record, "numpy", "numba")
 
 

@@ -20,14 +20,17 @@ __all__ = ["Clock", "Timing", "time_calls"]
 
 Numbers = NDArray[np.float64]
 
+# Repeats that must be there even where one takes longer than all were to take.
+_ENOUGH = 3
+
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
     """How often to repeat.
 
     At least ``least`` times after ``warm_up`` calls that do not count, then until the interval in
-    which the median lies with 95 % confidence is as narrow as ``tight`` of it, ``most`` repeats
-    are over, or ``cap`` seconds.
+    which the median lies with 95 % confidence is as narrow as ``tight`` of it or ``most`` repeats
+    are over. After ``cap`` seconds, warm-up included, three repeats are enough.
 
     >>> Clock(least=0)
     Traceback (most recent call last):
@@ -45,6 +48,8 @@ class Clock:
         for name in ("least", "most"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be at least 1, but got {getattr(self, name)}")
+        if self.least > self.most:
+            raise InputError(f"least must be at most most ({self.most}), but got {self.least}")
         if self.warm_up < 0:
             raise InputError(f"warm_up must be at least 0, but got {self.warm_up}")
         for name in ("tight", "cap"):
@@ -99,25 +104,24 @@ def time_calls(
     reference = _Reference()
     samples: dict[str, list[float]] = {name: [] for name in calls}
     beside: list[float] = []
+    end = time.perf_counter() + clock.cap
     with _no_collection():
         for i in range(clock.warm_up):
             for call in calls.values():
                 call(i)
             reference(i)
-        end, done = time.perf_counter() + clock.cap, 0
-        while done < clock.most:
+        for i in range(clock.most):
             for name, call in calls.items():
-                samples[name].append(_seconds(call, done))
-            beside.append(_seconds(reference, done))
-            done += 1
-            if done >= clock.least and _is_enough(samples, done, clock, end):
+                samples[name].append(_seconds(call, i))
+            beside.append(_seconds(reference, i))
+            if _is_enough(samples, i + 1, clock, end):
                 break
     return {name: Timing(np.array(own), np.array(beside)) for name, own in samples.items()}
 
 
 def _is_enough(samples: dict[str, list[float]], done: int, clock: Clock, end: float) -> bool:
     if time.perf_counter() >= end:
-        return True
+        return done >= min(_ENOUGH, clock.least)
     if done % clock.least:  # sorting all samples after each would take longer than most calls
         return False
     nothing = np.empty(0)

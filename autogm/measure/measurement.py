@@ -67,7 +67,12 @@ class Measurement:
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Measurement:
-        return cls(**{**fields, "prepared": tuple(fields["prepared"])})
+        made = cls(**{**fields, "prepared": tuple(fields["prepared"])})
+        for name in ("median", "p95", "p99", "noise"):
+            value = getattr(made, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+                raise InputError(f"{name} must be a number of at least 0, but got {value!r}")
+        return made
 
     def __str__(self) -> str:
         asked = "" if self.batch_size is None else f" of {self.batch_size:,} node(s)"

@@ -83,7 +83,7 @@ def _digest_of_kernels() -> str:
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.parent.rglob("*.py")):
         source = path.read_bytes()
-        if b"@fused" in source or b"@compiled" in source or b"@intrinsic" in source:
+        if any(mark in source for mark in (b"@fused", b"@compiled", b"@inlined", b"intrinsic")):
             digest.update(source)
     return digest.hexdigest()
 

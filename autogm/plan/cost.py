@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autogm.algorithm import AGGREGATIONS, ALL, Algorithm
-from autogm.graph import Graph, Rows
+from autogm.errors import InputError
+from autogm.graph import Graph, Rows, require_graph
 from autogm.measure.clock import Clock, time_calls
 from autogm.message.lanes import padded
 from autogm.message.sample import neighbours, sample, step_key
@@ -69,12 +70,18 @@ class CostModel:
     def seconds(self, algorithms: Sequence[Algorithm]) -> Numbers:
         """One prediction an algorithm."""
         table = [(p.d, p.k, p.w, p.l, AGGREGATIONS.index(p.a)) for p in algorithms]
-        d, k, w, l, a = np.array(table).T.reshape(5, -1)  # noqa: E741
+        d, k, w, l, a = np.array(table, np.int64).reshape(-1, 5).T  # noqa: E741
         return self.seconds_of(d, k, w, l, a)
 
     def seconds_of(self, d: Any, k: Any, w: Any, l: Any, a: Any) -> Numbers:  # noqa: E741
         """The same for arrays of parameters, broadcast; ``a`` by its place in AGGREGATIONS."""
         d, k, w, l, a = (np.asarray(part) for part in (d, k, w, l, a))  # noqa: E741
+        most = 16 * (len(self.first) - 1)
+        if d.max(initial=1) > most:
+            raise InputError(
+                f"d must be at most {most} for this model, but got {d.max()}; calibrate it with "
+                f"max_d={d.max()}"
+            )
         widest = int(w.max(initial=1))
         rows = np.where(w == ALL, widest + 1, w) * 2 + (a >= 3)
         passing = np.where(l.astype(bool), self._nonlinear(d, k, rows, widest), 0)
@@ -139,7 +146,13 @@ class _Probes:
     """Steps that are timed, with what each one's time is to be multiplied by."""
 
     def __init__(self, graph: Graph, outputs: int, coded: bool, threads: int, widest: int) -> None:
-        assert graph.features is not None
+        require_graph(graph)
+        if graph.features is None or graph.num_features == 0:
+            raise InputError(
+                "times need node features, but the graph has none; give some, or make them of its "
+                "structure: graph = autogm.structural_features(graph)"
+            )
+        widest = max(widest, padded(outputs))
         self._graph, self._outputs, self._threads = graph, outputs, threads
         self._rows, self._features = neighbours(graph), feature_matrix(graph.features)
         self._narrow_features = feature_matrix(graph.features, width=1)

@@ -112,10 +112,7 @@ def _layer_block(  # type: ignore[no-untyped-def]
         multiply(summed, before, made)
         if relu:
             _relu(made)
-        if len(weight):
-            multiply(made, weight, out[start:stop])
-        else:
-            _copy(made, out[start:stop])
+        multiply(made, weight, out[start:stop])
     else:
         multiply(summed, weight, out[start:stop])
 
@@ -149,9 +146,9 @@ def propagate(  # type: ignore[no-untyped-def]
     num_parts = len(bounds) - 1
     for step in range(count):
         here, there = (y, x) if step % 2 else (x, y)
-        rows, factor = indptr[matrix_of[step]], scale[scale_of[step]]
         part = take_part(tickets, i + step)
         while part < num_parts:
+            rows, factor = indptr[matrix_of[step]], scale[scale_of[step]]
             start, stop = bounds[part], bounds[part + 1]
             out = there[start:stop]
             sums(start, stop, rows, indices, values, loop, factor, False, here, out)
@@ -168,9 +165,9 @@ def propagate_numbers(  # type: ignore[no-untyped-def]
     num_parts = len(bounds) - 1
     for step in range(count):
         here, there = (y, x) if step % 2 else (x, y)
-        rows, factor = indptr[matrix_of[step]], scale[scale_of[step]]
         part = take_part(tickets, i + step)
         while part < num_parts:
+            rows, factor = indptr[matrix_of[step]], scale[scale_of[step]]
             for r in range(bounds[part], bounds[part + 1]):
                 total = here[r] if loop else np.float32(0)
                 total += _sum_numbers(rows[r], rows[r + 1], indices, values, here)

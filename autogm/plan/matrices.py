@@ -1,6 +1,6 @@
 """What a plan reads: aggregation matrices and features, without what need not be stored.
 
-Every A_agg is (row scale) B (column scale) with B of ones where edges have no weights, so that no
+Where edges have no weights, every A_agg is (row scale) B (column scale) with B of ones, so that no
 value array is read: what a row is multiplied with, and what its messages are multiplied with in the
 next step, come together in one number a row.
 """
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from autogm.algorithm import ALL, Algorithm
 from autogm.graph import Graph, Rows
 from autogm.graph.features import Features
+from autogm.message.aggregate import aggregate
 from autogm.message.lanes import padded
 from autogm.message.product import Matrix, aligned
 from autogm.message.sample import neighbours, sample, step_key
@@ -100,35 +101,29 @@ def aggregations(
     graph: Graph, algorithm: Algorithm, *, sample_seed: int = 0, oversample: bool = False
 ) -> Aggregations:
     """All steps' matrices at inference, with their draws."""
+    drawn = _draws(graph, algorithm, sample_seed, oversample)
+    if all(each.values is None for each in drawn):
+        sums = [np.diff(each.indptr) + float(algorithm.self_loop) for each in drawn]
+        row, column = _POWERS[algorithm.normalization]
+        scales = [(_power(each, row), _power(each, column)) for each in sums]
+        return _laid_down(drawn, scales, algorithm.k, loop=algorithm.self_loop)
+    # Weights may be of any size: their products with both scales are taken in double precision.
+    finished = [aggregate(each, algorithm.a) for each in drawn]
+    rows = [Rows(m.indptr.astype(np.int64), m.indices, m.data) for m in finished]
+    return _laid_down(rows, [(_NOTHING, _NOTHING)] * len(rows), algorithm.k, loop=False)
+
+
+_POWERS = {"A": (-1.0, 0.0), "S": (-0.5, -0.5), "N": (0.0, 0.0)}
+
+
+def _draws(graph: Graph, algorithm: Algorithm, sample_seed: int, oversample: bool) -> list[Rows]:
+    """What each step draws; once where all steps draw the same."""
+    if algorithm.k == 0:
+        return [Rows(np.zeros(graph.num_nodes + 1, np.int64), np.empty(0, np.int32))]
     rows = neighbours(graph)
     most = int(np.diff(rows.indptr).max(initial=0))
-    everyone = algorithm.w == ALL or (algorithm.w >= most and not oversample)
-    drawn = (
-        [rows]
-        if everyone or not algorithm.k
-        else _draws(graph, rows, algorithm, sample_seed, oversample)
-    )
-    sums = [_row_sums(each, algorithm.self_loop) for each in drawn]
-    row_power, column_power = {"A": (-1.0, 0.0), "S": (-0.5, -0.5), "N": (0.0, 0.0)}[
-        algorithm.normalization
-    ]
-    before = np.cumsum([0, *(len(each.indices) for each in drawn)])
-    return Aggregations(
-        indptr=_frozen(
-            np.stack([each.indptr + at for each, at in zip(drawn, before[:-1], strict=True)])
-        ),
-        indices=_frozen(_joined([each.indices for each in drawn])),
-        values=_frozen(_joined([_values(each) for each in drawn])),
-        loop=algorithm.self_loop,
-        row=tuple(_power(each, row_power) for each in sums),
-        column=tuple(_power(each, column_power) for each in sums),
-        k=algorithm.k,
-    )
-
-
-def _draws(
-    graph: Graph, rows: Rows, algorithm: Algorithm, sample_seed: int, oversample: bool
-) -> list[Rows]:
+    if algorithm.w == ALL or (algorithm.w >= most and not oversample):
+        return [rows]
     return [
         sample(
             rows,
@@ -141,11 +136,20 @@ def _draws(
     ]
 
 
-def _row_sums(rows: Rows, loop: bool) -> NDArray[np.float64]:
-    if rows.values is None:
-        return np.diff(rows.indptr) + float(loop)
-    before = np.concatenate([[0.0], np.cumsum(rows.values)])
-    return np.diff(before[rows.indptr]) + float(loop)
+def _laid_down(
+    drawn: list[Rows], scales: list[tuple[Scale, Scale]], k: int, *, loop: bool
+) -> Aggregations:
+    before = np.cumsum([0, *(len(each.indices) for each in drawn)])[:-1]
+    indptr = [each.indptr + at for each, at in zip(drawn, before, strict=True)]
+    return Aggregations(
+        indptr=_frozen(np.stack(indptr)),
+        indices=_frozen(_joined([each.indices for each in drawn])),
+        values=_frozen(_joined([_values(each) for each in drawn])),
+        loop=loop,
+        row=tuple(row for row, _ in scales),
+        column=tuple(column for _, column in scales),
+        k=k,
+    )
 
 
 def _power(sums: NDArray[np.float64], exponent: float) -> Scale:

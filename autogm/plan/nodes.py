@@ -7,6 +7,7 @@ of them, where nothing is nonlinear) and the draws of every step.
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,18 +28,21 @@ __all__ = ["NodePlan", "node_plan"]
 # Beyond this share of the graph in one step, all nodes are computed in one pass.
 _LARGE = 0.25
 
+# A stamp is kept in the upper half of a signed number of 64 bits.
+_LAST_STAMP = 2**31 - 1
+
 Answers = tuple[Matrix, NDArray[np.int32]]
 
 
-class NodePlan:
+class NodePlan(ABC):
     """Outputs, and codes if they are wanted, for nodes by position; many threads may ask."""
 
     prepared: tuple[str, ...] = ()
     """What was made in advance."""
 
+    @abstractmethod
     def answers(self, targets: NDArray[np.int32]) -> Answers | None:
         """Fresh arrays; None where one pass over all nodes is cheaper."""
-        raise NotImplementedError
 
 
 def node_plan(given: Given, *, threads: int, large: float = _LARGE) -> NodePlan:
@@ -122,6 +126,8 @@ class _Messages(NodePlan):
         outputs = np.empty((size, ready.bias.shape[1]), np.float32)
         codes = np.empty(size if self._coded else 0, np.int32)
         scratch = self._own.scratch or self._grow(max(size, 256))
+        if scratch.stamp[0] > _LAST_STAMP - self._k:
+            scratch.place[:] = scratch.stamp[0] = 0
         given = (targets, self._k, ready)
         needed = _answer(*given, scratch, self._large, outputs, codes)
         while needed > 0:
@@ -163,11 +169,11 @@ def _ready(algorithm: Algorithm, weights: Weights, first: Matrix, matrices: Aggr
         values=matrices.values,
         loop=matrices.loop,
         scale=_read_only(np.stack(list(scales.values()))),
-        matrix_of=np.array([matrices.matrix_of(step) for step in steps]),
-        scale_of=np.array([order.index(id(matrices.scale(step))) for step in steps]),
+        matrix_of=np.array([matrices.matrix_of(step) for step in steps], np.int64),
+        scale_of=np.array([order.index(id(matrices.scale(step))) for step in steps], np.int64),
         relu=algorithm.l,
         weights=_read_only(np.concatenate([np.empty(0, np.float32), *laid])),
-        weight_at=np.where(np.array(sizes) > 0, begin, -1),
+        weight_at=np.where(np.array(sizes) > 0, begin, -1).astype(np.int64),
         bias=pad(weights.bias[None], rows=1),
         num_outputs=weights.num_outputs,
     )

@@ -18,6 +18,7 @@ from autogm.plan.crew import Program, go_through
 from autogm.plan.matrices import FeatureMatrix, feature_matrix
 from autogm.plan.program import Call, encoded, interpret
 from autogm.plan.rewrite import Given, literal_steps, product_steps, steps_of
+from autogm.plan.roofline import least_seconds
 from autogm.plan.steps import Memory, Place, Step
 
 __all__ = ["Plan", "paper_plan", "plan"]
@@ -61,14 +62,20 @@ class Plan:
         return self._run().codes.copy()
 
     def explain(self, *, measured: bool = True) -> str:
-        """Each step with its shape, what it must move and compute, and how long it takes here."""
+        """Each step: its shape, what it must move and compute, how long that takes here.
+
+        At best, by this machine's bandwidth and peak as they are measured first, and in fact.
+        """
         times = self._times() if measured else []
         lines = []
         for i, step in enumerate(self.steps):
             cost, target = step.cost, step.target
             line = f"{i + 1}. {step.name:<28} {target.rows:,} x {target.width}"
             line += f"  {_count(cost.bytes)}B  {_count(cost.operations)}flop"
-            lines.append(line + (f"  {show_seconds(times[i])}" if measured else ""))
+            if measured:
+                best = least_seconds(cost, self.threads, in_cache=True)
+                line += f"  at best {show_seconds(best)}  {show_seconds(times[i])}"
+            lines.append(line)
         return "\n".join(lines)
 
     def _times(self) -> list[float]:
@@ -83,7 +90,11 @@ class Plan:
 
     def _run(self) -> Memory:
         bound = self._bound()
-        go_through(interpret, bound.program, bound.tickets, self.threads)
+        try:
+            go_through(interpret, bound.program, bound.tickets, self.threads)
+        except BaseException:  # a helper may still be at work on this memory
+            self._own.bound = None
+            raise
         return bound.memory
 
     def _bound(self) -> _Bound:

@@ -261,8 +261,8 @@ class Propagate:
             matrices.values,
             matrices.loop,
             _scales(list(scales.values())),
-            np.array([matrices.matrix_of(step) for step in steps]),
-            np.array([order.index(id(matrices.scale(step))) for step in steps]),
+            np.array([matrices.matrix_of(step) for step in steps], np.int64),
+            np.array([order.index(id(matrices.scale(step))) for step in steps], np.int64),
             memory.at(x),
             memory.at(other),
         )
@@ -322,7 +322,7 @@ def bounds_of(indptr: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     work = indptr - indptr[0] + np.arange(rows + 1)
     parts = int(max(1, min(_PARTS, work[-1] * max(16, width) // _SMALLEST)))
     cuts = np.searchsorted(work, np.arange(1, parts) * (work[-1] / parts))
-    return np.unique(np.concatenate([[0], cuts, [rows]]))
+    return np.unique(np.concatenate([[0], cuts, [rows]])).astype(np.int64)
 
 
 def even_bounds(rows: int, width: int) -> NDArray[np.int64]:

@@ -26,7 +26,7 @@ SCHEMA = 1
 _DESCRIPTION = "model.json"
 _WEIGHTS = "weights.safetensors"
 # More than any model of the space has; a header may claim what it likes.
-_LARGEST = 1 << 36
+_LARGEST, _DEEPEST = 1 << 36, 1 << 20
 
 
 def save(predictor: Predictor, folder: Path) -> None:
@@ -42,7 +42,7 @@ def save(predictor: Predictor, folder: Path) -> None:
     try:
         arrays = serialize(_named(predictor.weights))
         _write(made / _WEIGHTS, arrays)
-        description = _describe(predictor) | {"hashes": {_WEIGHTS: _digest(arrays)}}
+        description = sealed(_describe(predictor), {_WEIGHTS: _digest(arrays)})
         text = json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False)
         _write(made / _DESCRIPTION, text.encode() + b"\n")
         _put_in_place(made, folder)
@@ -51,11 +51,19 @@ def save(predictor: Predictor, folder: Path) -> None:
         raise
 
 
+def sealed(fields: dict[str, Any], hashes: dict[str, str]) -> dict[str, Any]:
+    """With the hashes of the files beside it, and its own."""
+    fields = {**fields, "hashes": hashes}
+    canonical = json.dumps(fields, sort_keys=True, allow_nan=False).encode()
+    return {**fields, "hashes": {**hashes, _DESCRIPTION: _digest(canonical)}}
+
+
 def _may_replace(folder: Path) -> bool:
-    """Nothing, an empty folder, or an older model."""
+    """Nothing, an empty folder, or an older model and nothing besides."""
     if not folder.is_dir():
         return not folder.exists()
-    return (folder / _DESCRIPTION).exists() or not any(folder.iterdir())
+    names = {path.name for path in folder.iterdir()}
+    return not names or names == {_DESCRIPTION, _WEIGHTS}
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -117,36 +125,37 @@ def load(folder: Path) -> Predictor:
     description = _Description(folder)
     if description.field("schema", int) != SCHEMA:
         raise description.wrong("schema", f"must be {SCHEMA}, the one this version reads")
+    description.check_seal()
     if description.field("readout", str) != "last":
         raise description.wrong("readout", "must be 'last'")
     algorithm = description.made("algorithm", dict, lambda fields: Algorithm(**fields))
     head = description.made("head", dict, _head)
     features = description.field("features", int)
+    d, k, outputs = algorithm.d, algorithm.k, head.num_outputs
+    size = 4 * (features * (d if k else outputs) + k * d * d + (d + 1) * outputs)
+    if k > _DEEPEST or size > _LARGEST:
+        raise description.wrong("algorithm", f"asks for {size:,} bytes of weights, above any model")
     shapes = _shapes(algorithm, features, head)
     weights = _weights(description, shapes)
     names = description.field("feature_names", (list, type(None)))
     classes = tuple(description.field("classes", list))
-    expected = {"binary": 2, "regression": 0}.get(head.name, head.num_outputs)
-    if len(classes) != expected:
-        raise description.wrong("classes", f"must be {expected} for a {head.name} head")
-    made: Predictor = description.made(
-        "scope",
-        str,
-        lambda scope: Predictor(
-            algorithm=algorithm,
-            weights=weights,
-            head=head,
-            classes=classes,
-            feature_names=None if names is None else tuple(names),
-            sample_seed=description.field("sample_seed", int),
-            oversample=description.field("oversample", bool),
-            scope=scope,
-            batch_size=description.field("batch_size", int),
-            threads=_threads_here(description.field("threads", (int, type(None)))),
-            measurement=_measurement(description),
-        ),
-    )
-    return made
+    fields = {
+        "algorithm": algorithm,
+        "weights": weights,
+        "head": head,
+        "classes": classes,
+        "feature_names": None if names is None else tuple(names),
+        "sample_seed": description.field("sample_seed", int),
+        "oversample": description.field("oversample", bool),
+        "scope": description.field("scope", str),
+        "batch_size": description.field("batch_size", int),
+        "threads": _threads_here(description.field("threads", (int, type(None)))),
+        "measurement": _measurement(description),
+    }
+    try:
+        return Predictor(**fields)
+    except InputError as error:  # it names the field
+        raise InputError(f"{folder / _DESCRIPTION}: {error}") from None
 
 
 class _Description:
@@ -156,7 +165,7 @@ class _Description:
         self.folder = folder
         try:
             self._fields = json.loads(_read(folder, _DESCRIPTION))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{folder / _DESCRIPTION} is not JSON: {error}") from None
         if not isinstance(self._fields, dict):
             raise InputError(f"{folder / _DESCRIPTION} must hold one JSON object")
@@ -170,6 +179,16 @@ class _Description:
             allowed = " or ".join("null" if k is type(None) else k.__name__ for k in kinds)
             raise self.wrong(name, f"must be of type {allowed}")
         return value
+
+    def check_seal(self) -> None:
+        """Nothing of it was changed since it was saved."""
+        hashes = dict(self.field("hashes", dict))
+        own = hashes.pop(_DESCRIPTION, None)
+        if sealed(self._fields, hashes)["hashes"][_DESCRIPTION] != own:
+            raise InputError(
+                f"{self.folder / _DESCRIPTION} is not what was saved: its own hash differs; "
+                "copy the model again"
+            )
 
     def made(self, name: str, kind: type, make: Callable[[Any], Any]) -> Any:
         """What a field says, or a sentence that names the field."""
@@ -194,6 +213,8 @@ def _read(folder: Path, name: str) -> bytes:
         raise InputError(f"{folder} has no {name}, so it is not a whole model; save it again")
     if path.resolve().parent != folder.resolve():
         raise InputError(f"{path} leads out of the model's folder; nothing is read from there")
+    if not path.is_file():
+        raise InputError(f"{path} must be a file, but is a folder; save the model again")
     return path.read_bytes()
 
 
@@ -216,9 +237,6 @@ def _shapes(algorithm: Algorithm, features: int, head: Head) -> dict[str, tuple[
 
 
 def _weights(description: _Description, shapes: dict[str, tuple[int, ...]]) -> Weights:
-    size = sum(4 * int(np.prod(shape, dtype=object)) for shape in shapes.values())
-    if size > _LARGEST:
-        raise description.wrong("algorithm", f"asks for {size:,} bytes of weights, above any model")
     data = _read(description.folder, _WEIGHTS)
     hashes = description.field("hashes", dict)
     if hashes.get(_WEIGHTS) != _digest(data):
@@ -250,8 +268,6 @@ def _arrays(path: Path, data: bytes) -> dict[str, NDArray[np.float32]]:
     for name, array in arrays.items():
         if array.dtype != np.float32:
             raise InputError(f"{path}: {name} must be float32, but is {array.dtype}")
-        if not np.isfinite(array).all():
-            raise InputError(f"{path}: {name} must be finite, but has NaN or infinity")
     return {name: np.array(array) for name, array in arrays.items()}
 
 

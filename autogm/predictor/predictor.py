@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from autogm.algorithm import Algorithm, Weights
 from autogm.algorithm.heads import Binary, Head, MultiClass, Regression, head_for
-from autogm.errors import InputError, suggest
+from autogm.errors import InputError, require_whole, suggest
 from autogm.graph import Graph, require_graph
 from autogm.measure.clock import Clock, time_calls
 from autogm.measure.measurement import SCOPES, Measurement, machine
@@ -68,23 +68,33 @@ class Predictor:
 
     def __post_init__(self) -> None:
         self.weights.check(self.algorithm, self.weights.num_features)
+        if self.weights.num_features == 0:
+            raise InputError(
+                "a model needs features, but its weights are for none; train it on some"
+            )
+        for part in (*self.weights.layers, *self.weights[1:]):
+            if not np.isfinite(part).all():
+                raise InputError("weights must be finite, but have NaN or infinity; train it again")
+        expected = _num_classes(self.head)
+        if len(self.classes) != expected:
+            raise InputError(
+                f"classes must be {expected} for a {self.head.name} head, but are "
+                f"{len(self.classes)}; give the graph's classes"
+            )
         if self.weights.num_outputs != self.head.num_outputs:
             raise InputError(
                 f"weights must have {self.head.num_outputs} outputs for a {self.head.name} head, "
                 f"but have {self.weights.num_outputs}"
             )
-        if self.scope not in SCOPES:
-            raise InputError(
-                f"scope must be one of {', '.join(SCOPES)}, but got {self.scope!r}"
-                f"{suggest(str(self.scope), SCOPES)}"
-            )
-        if self.batch_size < 1:
-            raise InputError(f"batch_size must be at least 1, but got {self.batch_size}")
-        if self.threads is not None and not 1 <= self.threads <= num_threads():
-            raise InputError(
-                f"threads must be in 1..{num_threads()}, the cores there are, "
-                f"but got {self.threads}"
-            )
+        _scope(self.scope)
+        require_whole("batch_size", self.batch_size, least=1)
+        if self.threads is not None:
+            most = num_threads()
+            if require_whole("threads", self.threads, least=1) > most:
+                raise InputError(
+                    f"threads must be in 1..{most}, the cores there are, but got {self.threads}; "
+                    "leave it out to use all"
+                )
 
     @classmethod
     def of(cls, result: TrainResult, **options: Any) -> Predictor:
@@ -107,6 +117,11 @@ class Predictor:
     ) -> Predictor:
         """Random weights: time does not depend on them, so it can be measured before training."""
         require_graph(graph)
+        if graph.features is None or graph.num_features == 0:
+            raise InputError(
+                "a model needs node features, but the graph has none; give some, or make them of "
+                "its structure: graph = autogm.structural_features(graph)"
+            )
         many = graph.labels is not None and graph.labels.ndim == 2
         head = head_for(len(graph.classes), many=many)
         rng = np.random.default_rng(seed)
@@ -126,7 +141,7 @@ class Predictor:
         """
         ready = self.ready(graph)
         if isinstance(self.head, MultiClass):
-            codes = ready.codes() if nodes is None else ready.codes(graph.positions(nodes))
+            codes = ready.codes() if nodes is None else ready.codes(_positions(graph, nodes))
             return np.asarray(ready.classes[codes])
         answers = self.head.answers(self._outputs(ready, graph, nodes))
         return np.asarray(ready.classes[answers]) if isinstance(self.head, Binary) else answers
@@ -139,14 +154,14 @@ class Predictor:
         return np.stack([1 - scores, scores], axis=1) if isinstance(self.head, Binary) else scores
 
     def _outputs(self, ready: Ready, graph: Graph, nodes: Iterable[object] | None) -> Matrix:
-        return ready.outputs(None if nodes is None else graph.positions(nodes))
+        return ready.outputs(None if nodes is None else _positions(graph, nodes))
 
     def ready(self, graph: Graph) -> Ready:
         """What answers about a graph; made once."""
+        require_graph(graph)
         found = self._ready.get(graph)
         if found is not None:
             return found
-        require_graph(graph)
         self._check_features(graph)
         with self._lock:
             if graph not in self._ready:
@@ -160,6 +175,13 @@ class Predictor:
             raise InputError(
                 f"the model was trained on {expected} features a node, but the graph has {has}; "
                 "give it the features of the graph it was trained on, in their order"
+            )
+        if self.feature_names and graph.feature_names and self.feature_names != graph.feature_names:
+            pairs = zip(self.feature_names, graph.feature_names, strict=True)
+            at, (own, other) = next((i, pair) for i, pair in enumerate(pairs) if pair[0] != pair[1])
+            raise InputError(
+                f"feature {at} of the model is {own!r}, but of the graph {other!r}; "
+                "give the features in the model's order (features=[…])"
             )
 
     def explain(self, graph: Graph, *, measured: bool = True) -> str:
@@ -180,30 +202,41 @@ class Predictor:
         ``batch`` and ``query`` ask for nodes drawn by ``seed``; the ten nodes with most neighbours
         are among them.
         """
-        p = self if scope is None else replace(self, scope=scope, measurement=None)
-        p = p if batch_size is None else replace(p, batch_size=batch_size)
-        ready = p.ready(graph)
-        size = {"graph": None, "paper": None, "query": 1, "batch": p.batch_size}[p.scope]
-        if size is not None:
-            check_nodes(graph, size)
-        timing = time_calls({p.scope: ready.call(p, graph, size, seed)}, clock)[p.scope]
+        scope, ready = self.scope if scope is None else _scope(scope), self.ready(graph)
+        size = self.batch_size if batch_size is None else batch_size
+        size = {"batch": require_whole("batch_size", size, least=1)}.get(scope, 1)
+        check_nodes(graph, size)
+        work = ready.work(self, graph, scope, size, seed)
+        clock = Clock(least=max(20, work.rounds)) if clock is None else clock
+        timing = time_calls({scope: work.call}, clock)[scope]
         return Measurement(
-            scope=p.scope,
-            batch_size=size,
+            scope=scope,
+            batch_size=size if scope in ("batch", "query") else None,
             median=timing.median,
             p95=timing.percentile(95),
             p99=timing.percentile(99),
             repeats=len(timing.samples),
-            threads=ready.threads,
+            threads=work.threads,
             machine=machine(),
             fingerprint=graph.fingerprint,
-            prepared=ready.prepared(p.scope),
+            prepared=work.prepared,
             noise=timing.noise,
         )
 
     def measured(self, graph: Graph, **options: Any) -> Predictor:
         """The same with its measurement, as it is saved."""
-        return replace(self, measurement=self.measure(graph, **options))
+        made = replace(self, measurement=self.measure(graph, **options))
+        made._ready.update(self._ready)  # what was made of graphs stays of use
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For other processes: all but what was made of graphs here."""
+        return {name: value for name, value in vars(self).items() if name[0] != "_"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        own = {"_ready": weakref.WeakKeyDictionary(), "_lock": threading.Lock()}
+        for name, value in (state | own).items():
+            object.__setattr__(self, name, value)
 
     def save(self, path: str | Path) -> None:
         """Write a folder: ``model.json`` and ``weights.safetensors``; all of it or nothing."""
@@ -217,3 +250,26 @@ class Predictor:
         from autogm.predictor.files import load
 
         return load(Path(path))
+
+
+def _scope(scope: str) -> str:
+    if scope not in SCOPES:
+        raise InputError(
+            f"scope must be one of {', '.join(SCOPES)}, but got {scope!r}"
+            f"{suggest(str(scope), SCOPES)}"
+        )
+    return scope
+
+
+def _num_classes(head: Head) -> int:
+    if isinstance(head, Regression):
+        return 0
+    return 2 if isinstance(head, Binary) else head.num_outputs
+
+
+def _positions(graph: Graph, nodes: Iterable[object]) -> NDArray[np.int32]:
+    if isinstance(nodes, str) or not hasattr(nodes, "__iter__"):
+        raise InputError(f"nodes must be a list of ids, but got {nodes!r}; try [{nodes!r}]")
+    if isinstance(nodes, np.ndarray) and nodes.dtype == bool:
+        raise InputError("nodes must be ids, but got a mask; use graph.ids[mask]")
+    return graph.positions(nodes)

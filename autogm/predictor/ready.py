@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Ready", "check_nodes"]
 
 _HUBS = 10
-_ROUNDS = 1000
+_ROUNDS, _ASKED = 1000, 100_000
 
 
 class Ready:
@@ -58,6 +58,7 @@ class Ready:
         )
         self.whole: Plan = whole_plan(self._given, threads=self.threads)
         self._some: NodePlan | None = None
+        self._literal: Plan | None = None
         self._lock = threading.Lock()
 
     @property
@@ -72,41 +73,69 @@ class Ready:
         """The place of the largest output, of all nodes or of some."""
         if positions is None:
             return self.whole.codes()
+        positions = np.array(positions, np.int32)
         found = self.some.answers(positions)
         return self.whole.codes()[positions] if found is None else found[1]
 
     def outputs(self, positions: NDArray[np.int32] | None = None) -> Matrix:
         if positions is None:
             return self.whole.outputs()
+        positions = np.array(positions, np.int32)
         found = self.some.answers(positions)
         return self.whole.outputs()[positions] if found is None else found[0]
 
-    def prepared(self, scope: str) -> tuple[str, ...]:
-        """What is not on the clock."""
-        plans = {"graph": self.whole, "paper": paper_plan(self._given, threads=1)}
-        return plans[scope].prepared if scope in plans else self.some.prepared
+    @property
+    def literal(self) -> Plan:
+        """As the released code of the paper computes; made when it is first asked for."""
+        with self._lock:
+            if self._literal is None:
+                self._literal = paper_plan(self._given, threads=self.threads)
+            return self._literal
 
-    def call(
-        self, predictor: Predictor, graph: Graph, size: int | None, seed: int
-    ) -> Callable[[int], Any]:
-        """What is timed: a round's answers."""
-        if predictor.scope == "paper":
-            literal = paper_plan(self._given, threads=self.threads)
-            return lambda _: literal.codes() if self._given.coded else literal.outputs()
-        if size is None:
-            return lambda _: predictor.predict(graph)
+    def work(self, predictor: Predictor, graph: Graph, scope: str, size: int, seed: int) -> Work:
+        """What is timed in a scope; ``size`` nodes at a time where only some are asked for."""
+        if scope == "graph":
+            return Work(lambda _: predictor.predict(graph), self.threads, self.whole.prepared)
+        if scope == "paper":
+            literal = self.literal
+            call = literal.codes if self._given.coded else literal.outputs
+            return Work(lambda _: call(), self.threads, literal.prepared)
         asked = _nodes_to_ask(graph, size, seed)
-        return lambda i: predictor.predict(graph, nodes=asked[i % len(asked)])
+        threads, prepared = self._how(graph.positions(asked[0]))
+        rounds = len(asked)
+        return Work(
+            lambda i: predictor.predict(graph, nodes=asked[i % rounds]), threads, prepared, rounds
+        )
+
+    def _how(self, positions: NDArray[np.int32]) -> tuple[int, tuple[str, ...]]:
+        """Nodes are answered for by one thread, unless their field is most of the graph."""
+        if self.some.answers(positions) is None:
+            return self.threads, self.whole.prepared
+        return 1, self.some.prepared
+
+
+class Work(NamedTuple):
+    """A round's answers, and how they are made."""
+
+    call: Callable[[int], Any]
+    threads: int
+    prepared: tuple[str, ...]
+    rounds: int = 1
+    """How many differ."""
 
 
 def _nodes_to_ask(graph: Graph, size: int, seed: int) -> list[NDArray[Any]]:
-    """The ids of many rounds; the nodes with most neighbours are spread over them."""
+    """The ids of many rounds, no id twice in one; nodes with most neighbours are among them."""
     rng = np.random.default_rng(seed)
-    rounds = max(1, min(_ROUNDS, 200_000 // size))
+    rounds = int(np.clip(_ASKED // size, 1, _ROUNDS))
+    if size == 1:
+        asked = list(rng.integers(graph.num_nodes, size=(rounds, 1)))
+    else:
+        asked = [rng.choice(graph.num_nodes, size, replace=False) for _ in range(rounds)]
     hubs = np.argsort(-np.diff(graph.rows.indptr), kind="stable")[:_HUBS]
-    asked = [rng.integers(graph.num_nodes, size=size) for _ in range(rounds)]
-    for i, hub in enumerate(hubs):
-        asked[(i * rounds) // len(hubs)][0] = hub
+    for hub, positions in zip(hubs, rng.permutation(rounds), strict=False):
+        if hub not in asked[positions]:
+            asked[positions][0] = hub
     return [graph.ids[positions] for positions in asked]
 
 

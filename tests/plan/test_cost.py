@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from autogm import Algorithm
+from autogm import Algorithm, InputError
 from autogm.algorithm import AGGREGATIONS
 from autogm.graph import planted_partition
 from autogm.plan import calibrate
@@ -76,3 +76,17 @@ def test_a_graph_without_edges():
     graph = planted_partition(60, num_features=30, degree=0)
     made = calibrate(graph, outputs=4, coded=True, threads=1, max_d=32)
     assert (made.seconds([Algorithm.gcn(d=16), Algorithm.sgcn(d=16)]) > 0).all()
+
+
+def test_what_a_model_does_not_know(model):
+    assert model.seconds([]).shape == (0,)
+    with pytest.raises(InputError, match="d must be at most 80 for this model, but got 81; calib"):
+        model.seconds([Algorithm(d=81)])
+    nothing = dataclasses.replace(GRAPH, features=None, feature_names=None)
+    with pytest.raises(InputError, match="times need node features, but the graph has none"):
+        calibrate(nothing, outputs=4, coded=True, threads=1)
+
+
+def test_more_outputs_than_dimensions():
+    made = calibrate(GRAPH, outputs=40, coded=True, threads=1, max_d=16)
+    assert made.seconds([Algorithm(d=16, k=0)])[0] > 0

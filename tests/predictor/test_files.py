@@ -8,6 +8,7 @@ import pytest
 from autogm import Algorithm, InputError
 from autogm.measure import Clock
 from autogm.predictor import Predictor
+from autogm.predictor.files import sealed
 from tests.predictor.test_predictor import POINTS, planted, with_labels
 
 
@@ -21,8 +22,11 @@ def model(tmp_path):
 
 
 def rewrite(folder, **fields):
+    """As somebody would who knows how hashes are made."""
     path = folder / "model.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+    known = json.loads(path.read_text()) | fields
+    hashes = {name: digest for name, digest in known["hashes"].items() if name != "model.json"}
+    path.write_text(json.dumps(sealed(known, hashes)))
 
 
 @pytest.mark.parametrize("algorithm", POINTS, ids=str)
@@ -113,8 +117,10 @@ def test_a_changed_byte_of_the_weights(model, at):
         ({"features": 19}, "must hold the shapes .* but holds"),
         ({"head": {"name": "heads", "outputs": 4}}, "head cannot be read: its name must be one of"),
         ({"head": {"name": "binary", "outputs": 4}}, "a binary head has one output"),
-        ({"classes": [1, 2]}, r"classes must be 4 for a multiclass head, but is \[1, 2\]"),
-        ({"scope": "qery"}, "scope cannot be read: scope must be one of graph"),
+        ({"algorithm": {"d": 1, "k": 10**10, "w": 3, "l": True, "a": "SS"}}, "bytes of weights"),
+        ({"classes": [1, 2]}, r"model\.json: classes must be 4 for a multiclass head, but are 2"),
+        ({"scope": "qery"}, r"model\.json: scope must be one of graph"),
+        ({"batch_size": 0}, r"model\.json: batch_size must be a whole number of at least 1, but got 0"),
         ({"sample_seed": True}, "sample_seed must be of type int, but is true"),
         ({"measurement": {"median": 1}}, "measurement cannot be read"),
         ({"readout": "sum"}, "readout must be 'last', but is \"sum\""),
@@ -126,11 +132,39 @@ def test_a_field_that_is_wrong_is_named(model, fields, message):
         Predictor.load(model)
 
 
+def test_a_changed_description(model):
+    path = model / "model.json"
+    path.write_text(path.read_text().replace('"sample_seed": 5', '"sample_seed": 4'))
+    with pytest.raises(InputError, match=r"model\.json is not what was saved: its own hash diff"):
+        Predictor.load(model)
+
+
+def test_a_measurement_that_is_no_number(model):
+    fields = json.loads((model / "model.json").read_text())["measurement"]
+    rewrite(model, measurement=fields | {"median": "fast"})
+    with pytest.raises(InputError, match="median must be a number of at least 0, but got 'fast'"):
+        Predictor.load(model)
+
+
+def test_another_programs_folder_is_not_written_over(model):
+    (model / "thesis.txt").write_text("years of work")
+    with pytest.raises(InputError, match="is there and is not a model"):
+        Predictor.untrained(planted(), Algorithm.gcn(d=8)).save(model)
+    assert (model / "thesis.txt").exists()
+
+
+def test_weights_that_are_not_finite_are_no_model():
+    p = Predictor.untrained(planted(), Algorithm.gcn(d=8))
+    broken = p.weights._replace(bias=np.full(4, np.nan, np.float32))
+    with pytest.raises(InputError, match="weights must be finite, but have NaN or infinity; train"):
+        dataclasses.replace(p, weights=broken)
+
+
 def test_a_field_that_is_missing_is_named(model):
     path = model / "model.json"
-    fields = json.loads(path.read_text())
-    del fields["head"]
-    path.write_text(json.dumps(fields))
+    known = json.loads(path.read_text())
+    del known["head"]
+    path.write_text(json.dumps(sealed(known, {"weights.safetensors": "…"})))
     with pytest.raises(InputError, match=r"model\.json has no field 'head'; save it again"):
         Predictor.load(model)
 

@@ -1,5 +1,6 @@
 import dataclasses
 import gc
+import pickle
 import subprocess
 import sys
 import weakref
@@ -12,7 +13,7 @@ from autogm import Algorithm, InputError, as_graph
 from autogm.algorithm.heads import MultiClass
 from autogm.graph import planted_partition
 from autogm.measure import Clock
-from autogm.predictor import Predictor, seconds
+from autogm.predictor import Predictor, ready, seconds
 from tests.plan.points import assert_equal, oracle
 
 QUICK = Clock(warm_up=1, least=3, most=5)
@@ -142,9 +143,10 @@ def test_features_of_another_width_are_refused():
     ("options", "message"),
     [
         ({"scope": "qery"}, "scope must be one of graph, batch, query, paper, but got 'qery'; d"),
-        ({"batch_size": 0}, "batch_size must be at least 1, but got 0"),
+        ({"batch_size": 0}, "batch_size must be a whole number of at least 1, but got 0"),
         ({"threads": 4096}, r"threads must be in 1\.\.\d+, the cores there are, but got 4096"),
-        ({"head": MultiClass(9)}, "weights must have 9 outputs for a multiclass head, but have 4"),
+        ({"head": MultiClass(9)}, "classes must be 9 for a multiclass head, but are 4; give the"),
+        ({"batch_size": "7"}, "batch_size must be a whole number of at least 1, but got .7."),
     ],
 )
 def test_options_out_of_range(options, message):
@@ -166,6 +168,44 @@ def test_a_measurement_says_what_it_depends_on(scope):
     assert found.seconds == (found.median if scope in ("graph", "paper") else found.p95)
     assert found.prepared
     assert scope in str(found)
+
+
+def test_nodes_are_a_list_of_ids():
+    graph = planted()
+    p = Predictor.untrained(graph, Algorithm.gcn(d=8))
+    for nodes in (5, "ann"):
+        with pytest.raises(InputError, match=r"nodes must be a list of ids, but got .*; try \["):
+            p.predict(graph, nodes)
+    with pytest.raises(InputError, match=r"got a mask; use graph\.ids\[mask\]"):
+        p.predict(graph, np.ones(300, bool))
+    assert len(p.predict(graph, [])) == 0
+    with pytest.raises(InputError, match="graph"):
+        p.predict("cora")
+
+
+def test_features_in_another_order_are_refused():
+    graph = dataclasses.replace(planted(), feature_names=tuple(f"f{i}" for i in range(20)))
+    p = dataclasses.replace(
+        Predictor.untrained(graph, Algorithm.gcn(d=8)), feature_names=graph.feature_names
+    )
+    turned = dataclasses.replace(graph, feature_names=("f1", "f0", *graph.feature_names[2:]))
+    with pytest.raises(InputError, match="feature 0 of the model is 'f0', but of the graph 'f1'"):
+        p.predict(turned)
+
+
+def test_a_predictor_goes_to_another_process():
+    graph = planted()
+    p = Predictor.untrained(graph, Algorithm.gcn(d=8))
+    expected = p.predict(graph)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(p)).predict(graph), expected)
+
+
+def test_measuring_passes_no_messages_in_advance_but_in_the_papers_scope(monkeypatch):
+    graph = planted()
+    p = Predictor.untrained(graph, Algorithm.sgcn(d=8))
+    monkeypatch.setattr(ready, "paper_plan", None)
+    for scope in ("graph", "query", "batch"):
+        p.measure(graph, scope=scope, clock=QUICK)
 
 
 def test_batches_above_the_graph_are_refused():

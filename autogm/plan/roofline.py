@@ -1,4 +1,4 @@
-"""What this machine can do at best: numbers read a second, and multiplications a second."""
+"""What this machine can do at best: bytes read a second, multiplications a second, a step."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from autogm.message.dense import multiply
 from autogm.message.kernel import fused, run
 from autogm.message.lanes import fma, load, spread, store
 from autogm.message.product import aligned
-from autogm.plan import Plan
+from autogm.plan.steps import Cost
 
-ROUNDS = 9
+__all__ = ["MAIN_MEMORY", "bandwidth", "least_seconds", "peak"]
+
 MAIN_MEMORY = 1 << 28
+"""Bytes that no cache holds."""
+
+_ROUNDS = 7
 
 
 @fused
@@ -38,10 +42,10 @@ def _multiply_often(start, stop, a, b, out):  # type: ignore[no-untyped-def]
         multiply(a, b, out)
 
 
-def fastest(call: Callable[[], Any]) -> float:
+def _fastest(call: Callable[[], Any]) -> float:
     call()
     seconds = []
-    for _ in range(ROUNDS):
+    for _ in range(_ROUNDS):
         start = time.perf_counter()
         call()
         seconds.append(time.perf_counter() - start)
@@ -62,7 +66,7 @@ def bandwidth(num_bytes: int, threads: int) -> float:
         for _ in range(often):
             run(_read, parts, x, out, threads=threads)
 
-    return often * rows * 256 / fastest(read)
+    return often * rows * 256 / _fastest(read)
 
 
 @cache
@@ -78,25 +82,21 @@ def peak(threads: int) -> float:
         * often
         * 2
         * 64**3
-        / fastest(lambda: run(_multiply_often, parts, a, b, out, threads=threads))
+        / _fastest(lambda: run(_multiply_often, parts, a, b, out, threads=threads))
     )
     x = np.ones((1024, 1024), np.float32)
-    library = 2 * 1024**3 / fastest(lambda: x @ x)
+    library = 2 * 1024**3 / _fastest(lambda: x @ x)
     return max(own, library)
 
 
-def roofline(plan: Plan, *, in_cache: bool = False) -> float:
-    """Seconds of steps that move their bytes and compute at full speed.
+def least_seconds(cost: Cost, threads: int, *, in_cache: bool = False) -> float:
+    """A step that moves its bytes and computes, each at full speed, at the same time.
 
     Bytes come from main memory or, ``in_cache``, as fast as from memory that is no larger than
-    what the step moves: no plan can be faster than that.
+    what the step moves: nothing can be faster than that.
     """
-    total = 0.0
-    for step in plan.steps:
-        size = _rounded(step.cost.bytes) if in_cache else MAIN_MEMORY
-        moving = step.cost.bytes / bandwidth(size, plan.threads)
-        total += max(moving, step.cost.operations / peak(plan.threads))
-    return total
+    size = _rounded(cost.bytes) if in_cache else MAIN_MEMORY
+    return max(cost.bytes / bandwidth(size, threads), cost.operations / peak(threads))
 
 
 def _rounded(num_bytes: int) -> int:

@@ -69,6 +69,10 @@ class CostModel:
 
     def seconds(self, algorithms: Sequence[Algorithm]) -> Numbers:
         """One prediction an algorithm."""
+        if isinstance(algorithms, Algorithm) or not all(
+            isinstance(point, Algorithm) for point in algorithms
+        ):
+            raise InputError(f"algorithms must be a list of them, but got {algorithms!r}")
         table = [(p.d, p.k, p.w, p.l, AGGREGATIONS.index(p.a)) for p in algorithms]
         d, k, w, l, a = np.array(table, np.int64).reshape(-1, 5).T  # noqa: E741
         return self.seconds_of(d, k, w, l, a)

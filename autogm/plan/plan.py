@@ -70,7 +70,7 @@ class Plan:
         lines = []
         for i, step in enumerate(self.steps):
             cost, target = step.cost, step.target
-            line = f"{i + 1}. {step.name:<28} {target.rows:,} x {target.width}"
+            line = f"{i + 1}. {step.name:<28} {target.rows:,} x {target.columns}"
             line += f"  {_count(cost.bytes)}B  {_count(cost.operations)}flop"
             if measured:
                 best = least_seconds(cost, self.threads, in_cache=True)

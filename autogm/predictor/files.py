@@ -163,10 +163,13 @@ class _Description:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        text = _read(folder, _DESCRIPTION)
         try:
-            self._fields = json.loads(_read(folder, _DESCRIPTION))
+            self._fields = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{folder / _DESCRIPTION} is not JSON: {error}") from None
+            raise InputError(
+                f"{folder / _DESCRIPTION} is not JSON: {error}; copy the model again"
+            ) from None
         if not isinstance(self._fields, dict):
             raise InputError(f"{folder / _DESCRIPTION} must hold one JSON object")
 

@@ -99,6 +99,11 @@ class Predictor:
     @classmethod
     def of(cls, result: TrainResult, **options: Any) -> Predictor:
         """A trained algorithm; ``options`` are scope, batch_size, threads."""
+        if not hasattr(result, "task"):
+            raise InputError(
+                f"a TrainResult is needed, but got a {type(result).__name__}; take one of several: "
+                "max(results, key=lambda r: r.validation_score)"
+            )
         graph, settings = result.task.graph, result.task.settings
         return cls(
             algorithm=result.algorithm,
@@ -117,6 +122,8 @@ class Predictor:
     ) -> Predictor:
         """Random weights: time does not depend on them, so it can be measured before training."""
         require_graph(graph)
+        if not isinstance(algorithm, Algorithm):
+            raise InputError(f"an Algorithm is needed, but got {algorithm!r}; try Algorithm.gcn()")
         if graph.features is None or graph.num_features == 0:
             raise InputError(
                 "a model needs node features, but the graph has none; give some, or make them of "
@@ -225,7 +232,9 @@ class Predictor:
 
     def measured(self, graph: Graph, **options: Any) -> Predictor:
         """The same with its measurement, as it is saved."""
-        made = replace(self, measurement=self.measure(graph, **options))
+        found = self.measure(graph, **options)
+        size = found.batch_size or self.batch_size
+        made = replace(self, measurement=found, scope=found.scope, batch_size=size)
         made._ready.update(self._ready)  # what was made of graphs stays of use
         return made
 
@@ -272,4 +281,7 @@ def _positions(graph: Graph, nodes: Iterable[object]) -> NDArray[np.int32]:
         raise InputError(f"nodes must be a list of ids, but got {nodes!r}; try [{nodes!r}]")
     if isinstance(nodes, np.ndarray) and nodes.dtype == bool:
         raise InputError("nodes must be ids, but got a mask; use graph.ids[mask]")
-    return graph.positions(nodes)
+    positions = graph.positions(nodes)
+    if positions.ndim != 1:
+        raise InputError(f"nodes must be a list of ids, but have the shape {positions.shape}")
+    return positions

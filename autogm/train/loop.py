@@ -35,6 +35,8 @@ Progress = Callable[[Epoch], None]
 _REASONS = {OUT_OF_PATIENCE: Reason.patience, DIVERGED: Reason.diverged}
 # Epochs that take this long together need not be left to look at the clock.
 _MOMENT = 0.01
+# A deadline before it is a number of seconds, not a moment.
+_BEGAN = time.monotonic() - 60
 
 
 def train(
@@ -102,6 +104,11 @@ class _Limits(NamedTuple):
             raise InputError(
                 f"deadline must be a moment of time.monotonic(), but got {deadline!r}; "
                 "60 seconds from now is time.monotonic() + 60"
+            )
+        if deadline is not None and deadline < _BEGAN:
+            raise InputError(
+                f"deadline must be a moment of time.monotonic(), but {deadline} was before this "
+                f"program began; {deadline} seconds from now is time.monotonic() + {deadline}"
             )
         return cls(deadline, cancel, progress)
 

@@ -46,7 +46,7 @@ class TrainResult:
 
     algorithm: Algorithm
     seed: int
-    weights: Weights
+    weights: Weights = field(repr=False)
     """In float32; of a regression, in the units of the labels."""
     metric: str
     validation_score: float

@@ -61,6 +61,8 @@ class Task:
                 f"settings must be TrainSettings, but got {settings!r}; try TrainSettings(epochs=…)"
             )
         _check_complete(graph)
+        if settings.task == "regression":
+            graph = _with_numbers(graph)
         assert graph.labels is not None
         head = head_for(len(graph.classes), many=graph.labels.ndim == 2)
         _check_choices(settings, head)
@@ -162,6 +164,15 @@ class Task:
         return np.asarray(shares, dtype=np.float32)
 
 
+def _with_numbers(graph: Graph) -> Graph:
+    """Classes that are numbers (ages, counts) as the numbers they are; unlabelled becomes NaN."""
+    numbers = all(isinstance(c, (int, float)) and not isinstance(c, bool) for c in graph.classes)
+    if not graph.classes or not numbers or graph.labels is None or graph.labels.ndim != 1:
+        return graph
+    values = np.array([*graph.classes, np.nan], np.float64)
+    return replace(graph, labels=values[graph.labels], classes=())
+
+
 def _check_complete(graph: Graph) -> None:
     if graph.features is None:
         raise InputError(
@@ -177,8 +188,9 @@ def _check_complete(graph: Graph) -> None:
         )
     if graph.splits is None:
         raise InputError(
-            "training needs splits, but the graph has none; give splits="
-            "Splits.fractions(graph.labels, train=0.03, val=0.1) with dataclasses.replace"
+            "training needs splits, but the graph has none; name their column when the graph is "
+            "read (split=), or give splits="
+            "autogm.Splits.fractions(graph.labels, train=0.6, val=0.2) with dataclasses.replace"
         )
 
 

@@ -142,7 +142,7 @@ def test_explain_names_shapes_counts_and_times():
     lines = made.explain().splitlines()
     assert lines[0].startswith("1. X ")
     assert lines[2].startswith("3. relu(A X) W_out")
-    assert "3,000 x 16" in lines[2]
+    assert "3,000 x 5" in lines[2]
     assert all("at best" in line and line.endswith("s") for line in lines)
     assert "s" not in made.explain(measured=False).splitlines()[0].split("flop")[1]
 

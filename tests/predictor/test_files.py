@@ -120,7 +120,10 @@ def test_a_changed_byte_of_the_weights(model, at):
         ({"algorithm": {"d": 1, "k": 10**10, "w": 3, "l": True, "a": "SS"}}, "bytes of weights"),
         ({"classes": [1, 2]}, r"model\.json: classes must be 4 for a multiclass head, but are 2"),
         ({"scope": "qery"}, r"model\.json: scope must be one of graph"),
-        ({"batch_size": 0}, r"model\.json: batch_size must be a whole number of at least 1, but got 0"),
+        (
+            {"batch_size": 0},
+            "batch_size must be a whole number of at least 1, but got 0",
+        ),
         ({"sample_seed": True}, "sample_seed must be of type int, but is true"),
         ({"measurement": {"median": 1}}, "measurement cannot be read"),
         ({"readout": "sum"}, "readout must be 'last', but is \"sum\""),

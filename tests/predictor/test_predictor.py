@@ -246,3 +246,23 @@ def test_loading_and_predicting_import_nothing_heavy(tmp_path):
         check=True,
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_many_results_are_not_one():
+    with pytest.raises(
+        InputError, match="a TrainResult is needed, but got a list; take one of sev"
+    ):
+        Predictor.of([])
+
+
+def test_names_are_not_algorithms():
+    with pytest.raises(InputError, match="an Algorithm is needed, but got 'gcn'; try Algorithm"):
+        seconds(planted(), "gcn")
+
+
+def test_what_was_measured_is_what_is_saved():
+    graph = planted()
+    made = Predictor.untrained(graph, Algorithm.gcn(d=8)).measured(
+        graph, scope="batch", batch_size=9, clock=QUICK
+    )
+    assert (made.scope, made.batch_size, made.measurement.batch_size) == ("batch", 9, 9)

@@ -104,7 +104,7 @@ def test_a_deadline_that_has_passed_ends_it_before_it_starts(algorithm):
 @pytest.mark.parametrize("algorithm", POINTS[:3], ids=str)
 def test_nothing_is_prepared_for_a_moment_that_has_passed(algorithm, monkeypatch):
     monkeypatch.setattr(Aggregation, "field", lambda *_, **__: pytest.fail("a field was made"))
-    result = train(planted(), algorithm, deadline=-60.0)
+    result = train(planted(), algorithm, deadline=time.monotonic() - 0.5)
     assert (result.reason, result.epochs, result.validation_score) == (Reason.deadline, 0, 0.0)
 
 
@@ -193,11 +193,12 @@ def test_a_progress_that_raises_stops_all_runs():
 
 
 def test_ctrl_c_stops_all_runs():
-    heard = []
+    heard, once = [], threading.Lock()
 
     def progress(epoch):
         heard.append(epoch.number)
-        if epoch.number == 3:
+        # A second signal would come after the first was dealt with.
+        if epoch.number == 3 and once.acquire(blocking=False):
             _thread.interrupt_main()
 
     with pytest.raises(KeyboardInterrupt):
@@ -372,3 +373,8 @@ def test_cuda_where_there_is_none():
         pytest.skip("there is a cuda device here")
     with pytest.raises(InputError, match="device 'cuda' is not available on this machine; use 'c"):
         train(planted(), POINTS[0], TrainSettings(device="cuda"))
+
+
+def test_a_deadline_that_is_a_number_of_seconds():
+    with pytest.raises(InputError, match="60 was before this program began; 60 seconds from"):
+        train(planted(), POINTS[0], deadline=60)

@@ -68,7 +68,7 @@ def test_a_graph_without_features_is_told_how_to_get_some():
 
 def test_a_graph_without_labels_or_splits():
     graph = planted_partition()
-    refused("needs splits, but the graph has none; give splits=", graph)
+    refused("needs splits, but the graph has none; name their column when the graph", graph)
     refused(
         "needs labels, but the graph has none", dataclasses.replace(graph, labels=None, classes=())
     )
@@ -97,7 +97,7 @@ def test_a_class_that_nobody_trains():
 def test_a_task_that_does_not_fit_the_labels():
     refused(
         "task 'regression' does not fit these labels, which are for classification",
-        planted(),
+        dataclasses.replace(planted(), classes=tuple("abcd")),
         task="regression",
     )
 
@@ -192,3 +192,11 @@ def test_targets_that_are_all_the_same():
 def test_somebody_elses_graph():
     with pytest.raises(InputError, match="a Graph is needed, but got ndarray"):
         train(np.zeros((3, 3)), None)
+
+
+def test_whole_numbers_are_learnt_as_numbers_when_asked_to():
+    graph = planted()
+    graph = dataclasses.replace(graph, classes=tuple(10 * code for code in graph.classes))
+    result = train(graph, Algorithm.gcn(d=8), TrainSettings(task="regression", epochs=60))
+    assert (result.metric, result.head.name) == ("r2", "regression")
+    assert result.test_score() > 0.5

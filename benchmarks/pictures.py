@@ -19,8 +19,9 @@ def save(name: str, chart: alt.TopLevelMixin) -> None:
     print(f"results/{name}.svg, .png")
 
 
-def seconds_axis(title: str) -> alt.Scale:
-    return alt.X("seconds:Q", title=title, scale=alt.Scale(type="log"), axis=alt.Axis(format="~s"))
+def seconds_axis(title: str) -> alt.X:
+    axis = alt.Axis(format="~s", grid=False)
+    return alt.X("seconds:Q", title=title, scale=alt.Scale(type="log"), axis=axis)
 
 
 def compared(rows: list[dict[str, Any]], title: str, axis: str) -> alt.FacetChart:
@@ -34,10 +35,10 @@ def compared(rows: list[dict[str, Any]], title: str, axis: str) -> alt.FacetChar
             x=seconds_axis(axis),
             y=alt.Y("graph:N", title=None, sort=order),
             color=alt.Color("who:N", title=None, sort=contenders),
-            shape=alt.Shape("who:N", title=None, sort=contenders),
+            shape=alt.Shape("who:N", sort=contenders, legend=None),
         )
         .properties(width=WIDTH // 2, height=HEIGHT // 2)
-        .facet("algorithm:N", columns=2, title=title)
+        .facet(alt.Facet("algorithm:N", title=None), columns=2, title=title)
     )
 
 

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from autogm.graph import Graph, Splits, as_graph, load_graph
     from autogm.message import embed, pagerank, pixie, ppr, rwr, structural_features
     from autogm.predictor import Predictor
+    from autogm.search import Budget
 
 __version__ = "0.1.0"
 
 _ROOM = {
     "Algorithm": "algorithm",
     "AutoGMError": "errors",
+    "Budget": "search",
     "Graph": "graph",
     "InputError": "errors",
     "MissingExtra": "errors",
@@ -38,6 +40,7 @@ _ROOM = {
 __all__ = [
     "Algorithm",
     "AutoGMError",
+    "Budget",
     "Graph",
     "InputError",
     "MissingExtra",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -20,6 +22,10 @@ from rich.text import Text
 
 import autogm
 from autogm.errors import AutoGMError, InputError
+from autogm.measure.measurement import show_seconds
+
+if TYPE_CHECKING:
+    from autogm.search import Found, Trial
 
 __all__ = ["app", "run"]
 
@@ -32,6 +38,8 @@ app = typer.Typer(
 
 USAGE = 2
 """The exit code for input that cannot be used."""
+NOT_MET = 3
+"""The exit code for a budget that nothing holds."""
 
 
 class Score(str, Enum):
@@ -41,6 +49,22 @@ class Score(str, Enum):
     ppr = "ppr"
     rwr = "rwr"
     pixie = "pixie"
+
+
+class Scope(str, Enum):
+    """What one inference is."""
+
+    graph = "graph"
+    batch = "batch"
+    query = "query"
+
+
+class Strategy(str, Enum):
+    """How the next point is chosen."""
+
+    informed = "informed"
+    paper = "paper"
+    random = "random"
 
 
 @app.callback(invoke_without_command=True)
@@ -80,16 +104,9 @@ def rank(
     from autogm.graph import DATASETS
 
     has_node_table = (nodes is not None or Path(graph).is_dir()) and graph not in DATASETS
-    options: dict[str, Any] = {
-        "nodes": nodes,
-        "features": [] if has_node_table else None,  # scores need none
-        "label": label,
-        "source": source,
-        "target": target,
-        "weight": weight,
-        "directed": directed,
-    }
-    options = {name: value for name, value in options.items() if value is not None}
+    features: list[str] | None = [] if has_node_table else None  # scores need none
+    columns = {"source": source, "target": target, "weight": weight, "directed": directed}
+    options = _given(nodes=nodes, features=features, label=label, **columns)
     if unweighted:
         if weight is not None:
             raise InputError(f"--weight {weight} reads what --unweighted ignores; give one of them")
@@ -105,6 +122,80 @@ def rank(
         print(json.dumps(record))
     else:
         _print_table(f"{g!r}, {algorithm.value}", rows)
+
+
+@app.command()
+def search(
+    graph: Annotated[str, typer.Argument(help="A dataset's name or a path.")],
+    max_time: Annotated[
+        str | None, typer.Option(help="Answers within this time: 4ms, 250us, 4ms@p95.")
+    ] = None,
+    min_accuracy: Annotated[
+        float | None, typer.Option(help="At least so many right, as fast as possible: 0.8.")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="How many points to train.")] = 20,
+    timeout: Annotated[
+        str | None, typer.Option(help="When to end, all included: 60s, 10min.")
+    ] = None,
+    scope: Annotated[Scope, typer.Option(help="What is timed.")] = Scope.graph,
+    batch_size: Annotated[int, typer.Option(help="Nodes asked together, with batch.")] = 1,
+    strategy: Annotated[Strategy, typer.Option(help="How to search.")] = Strategy.informed,
+    runs: Annotated[int, typer.Option(help="Trainings of a point, whose mean counts.")] = 10,
+    seed: Annotated[int, typer.Option(help="The same gives the same trainings.")] = 0,
+    nodes: Annotated[Path | None, typer.Option(help="A table of nodes.")] = None,
+    label: Annotated[str | None, typer.Option(help="The node column to predict.")] = None,
+    directed: Annotated[
+        bool | None, typer.Option("--directed/--undirected", help="Whether edges have a direction.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A folder for the model and the trials.")] = None,
+    storage: Annotated[
+        str | None, typer.Option(help="Where trials are kept: a .db or .journal file, a database.")
+    ] = None,
+    study: Annotated[str, typer.Option(help="The name of this search in its storage.")] = "autogm",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a search.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Find the best algorithm for a graph under a budget of time or accuracy.
+
+    With no budget the whole trade-off curve is searched. Workers that name the same storage and
+    study share one search. Exit code 3: nothing holds the budget, and the nearest miss is saved.
+    """
+    from autogm.search import Budget, find
+
+    asked = _given(max_time=max_time, min_accuracy=min_accuracy)
+    budget = Budget(**asked) if asked else None
+    if resume and storage is None and out is None:
+        raise InputError("--resume goes on with trials that were kept; add --out or --storage")
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        storage = storage or str(out / "study.db")
+    g = autogm.load_graph(graph, **_given(nodes=nodes, label=label, directed=directed))
+    found = find(
+        g,
+        budget=budget,
+        trials=trials,
+        timeout=timeout,
+        scope=scope.value,
+        batch_size=batch_size,
+        strategy=strategy.value,
+        runs=runs,
+        seed=seed,
+        storage=storage,
+        study=study,
+        # Workers that name a storage share what is there.
+        resume=resume or out is None,
+        progress=None if as_json else lambda trial: print(_trial(trial), file=sys.stderr),
+    )
+    if out is not None and found.predictor is not None:
+        found.predictor.save(out / "model")
+    if as_json:
+        print(json.dumps(_found(found)))
+    else:
+        print(f"{g!r}\n{found.reason}")
+        if found.check is not None:
+            _print_table("chosen", [_chosen(found)])
+    if budget is not None and not found.is_met:
+        raise typer.Exit(NOT_MET)
 
 
 @app.command()
@@ -146,6 +237,54 @@ def run() -> None:
                 raise
             print(f"autogm: {error}", file=sys.stderr)
             sys.exit(USAGE)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _trial(trial: Trial) -> str:
+    """One line: the point, what it has, and what became of it."""
+    point = " ".join(f"{name}={value}" for name, value in trial.point.items())
+    parts = [f"#{trial.number} {point}"]
+    if trial.accuracy is not None:
+        parts.append(f"accuracy {trial.accuracy:.4f} ± {trial.error or 0:.4f}")
+    if trial.seconds is not None:
+        parts.append(show_seconds(trial.seconds))
+    parts.append(
+        trial.state.value if trial.reason is None else f"{trial.state.value}: {trial.reason}"
+    )
+    return "  ".join(parts)
+
+
+def _chosen(found: Found) -> dict[str, Any]:
+    check, (test, error) = found.check, found.test or (math.nan, math.nan)
+    assert check is not None
+    row: dict[str, Any] = {name: str(value) for name, value in check.trial.point.items()}
+    row["validation"] = f"{check.accuracy:.4f} ± {check.error:.4f}"
+    row["test"] = f"{test:.4f} ± {error:.4f}"
+    if check.measurement is not None:
+        row["p50"] = show_seconds(check.measurement.median)
+        row["p95"] = show_seconds(check.measurement.p95)
+    return row
+
+
+def _found(found: Found) -> dict[str, Any]:
+    check = found.check
+    return {
+        "met": found.is_met,
+        "reason": found.reason,
+        "algorithm": check and check.trial.point,
+        "validation": check and [check.accuracy, check.error],
+        "test": found.test,
+        "measurement": check and check.measurement and check.measurement.to_json(),
+        "front": [_plain(trial) for trial in found.result.front],
+        "trials": [_plain(trial) for trial in found.result.trials],
+    }
+
+
+def _plain(trial: Trial) -> dict[str, Any]:
+    return {**asdict(trial), "state": trial.state.value}
 
 
 def _scores(g: autogm.Graph, algorithm: Score, seeds: str | None) -> Any:

@@ -38,6 +38,8 @@ _DRAWN = (1, 6, 25)
 # times in a row, so that what it waits for helpers is shared as it is in a plan.
 _PROBE, _LEAST, _MOST_OFTEN = 1e8, 2e7, 12
 _STRETCHES = 8
+# Nothing is faster than a call; a noisy calibration may think so.
+_LEAST_TIME = 1e-6
 _REPEATS = Clock(warm_up=1, least=5, most=5)
 
 
@@ -91,7 +93,7 @@ class CostModel:
         passing = np.where(l.astype(bool), self._nonlinear(d, k, rows, widest), 0)
         passing = passing + np.where(l.astype(bool), 0, self._linear(d, k, rows, widest))
         seconds: Numbers = self.base + np.where(k == 0, self.none, passing)
-        return seconds
+        return np.maximum(seconds, _LEAST_TIME)
 
     def _nonlinear(self, d: Any, k: Any, rows: Any, widest: int) -> Any:
         wide = -(-d // 16)
@@ -100,7 +102,8 @@ class CostModel:
         if self.features:
             late = self.copied + self._by_draw(self.late, widest)[rows, wide]
             first = np.where(self.features < 16 * wide, late, first)
-        return first + (k - 2) * inner + last
+        # Of one step, the difference of two kinds of step: a small number give or take noise.
+        return first + np.maximum((k - 2) * inner + last, 0)
 
     def _linear(self, d: Any, k: Any, rows: Any, widest: int) -> Any:
         """Messages pass where they are narrowest."""

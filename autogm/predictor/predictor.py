@@ -232,7 +232,10 @@ class Predictor:
 
     def measured(self, graph: Graph, **options: Any) -> Predictor:
         """The same with its measurement, as it is saved."""
-        found = self.measure(graph, **options)
+        return self.with_measurement(self.measure(graph, **options))
+
+    def with_measurement(self, found: Measurement) -> Predictor:
+        """The same, used as it was timed."""
         size = found.batch_size or self.batch_size
         made = replace(self, measurement=found, scope=found.scope, batch_size=size)
         made._ready.update(self._ready)  # what was made of graphs stays of use

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
@@ -160,8 +161,9 @@ def search(
     With no budget the whole trade-off curve is searched. Workers that name the same storage and
     study share one search. Exit code 3: nothing holds the budget, and the nearest miss is saved.
     """
-    from autogm.search import Budget, find
+    from autogm.search import Budget, find, parse_seconds
 
+    end = time.monotonic() + parse_seconds("timeout", timeout)[0] if timeout else None
     asked = _given(max_time=max_time, min_accuracy=min_accuracy)
     budget = Budget(**asked) if asked else None
     if resume and storage is None and out is None:
@@ -174,7 +176,7 @@ def search(
         g,
         budget=budget,
         trials=trials,
-        timeout=timeout,
+        timeout=end and max(1e-3, end - time.monotonic()),  # reading the graph is on the clock
         scope=scope.value,
         batch_size=batch_size,
         strategy=strategy.value,

@@ -125,6 +125,37 @@ def query(record: dict[str, Any]) -> None:
     save("query", chart)
 
 
+def search(record: dict[str, Any]) -> None:
+    """Mean regret after each training, a panel a kind of budget."""
+    sums: dict[tuple[str, str, int], list[float]] = {}
+    for run in record["runs"]:
+        kind = run["budget"].partition(" ")[0]
+        for i, regret in enumerate(run["regret"], start=1):
+            sums.setdefault((kind, run["contender"], i), []).append(regret)
+    titles = {
+        "time": "ceiling on time: accuracy that is missing",
+        "accuracy": "floor on accuracy: powers of ten too slow",
+    }
+    rows = [
+        {"kind": titles[kind], "who": who, "trainings": i, "regret": sum(own) / len(own)}
+        for (kind, who, i), own in sums.items()
+    ]
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line()
+        .encode(
+            x=alt.X("trainings:Q"),
+            y=alt.Y("regret:Q", title="mean regret", scale=alt.Scale(type="log")),
+            color=alt.Color("who:N", title=None),
+            strokeDash=alt.StrokeDash("who:N", title=None),
+        )
+        .properties(width=WIDTH * 3 // 4, height=HEIGHT)
+        .facet(alt.Facet("kind:N", title=None), title="Regret after each training")
+        .resolve_scale(y="independent")
+    )
+    save("search", chart)
+
+
 def main() -> None:
     for name, draw in {
         "inference": inference,
@@ -132,6 +163,7 @@ def main() -> None:
         "cost_model": cost_model,
         "growth": growth,
         "query": query,
+        "search": search,
     }.items():
         record = harness.read(name)
         if record:

@@ -1,12 +1,12 @@
-"""Points of the space with their accuracy and time, once, so that strategies are compared on them.
+"""Points of the space with accuracy and time, once, so that strategies are compared on them.
 
-    python benchmarks/tables.py [--datasets cora,citeseer,photo]      trains; goes on where it stopped
-    python benchmarks/tables.py --times                               times; on a quiet machine
+    python benchmarks/tables.py [--datasets cora,citeseer,photo]   trains; goes on where it stopped
+    python benchmarks/tables.py --times                            times; on a quiet machine
 
-The linear half stands on a grid (k, a, w, d), three runs a point; of the nonlinear half, points with
-log-uniform d, k and w are drawn, one run each of at most 60 seconds. Every point has its validation
-accuracy and the seconds its training took; its time is the median of whole passes with random
-weights, beside what the cost model said. One file a graph: benchmarks/tables/NAME.parquet.
+The linear half stands on a grid (k, a, w, d), three runs a point; of the nonlinear half, points
+with log-uniform d, k and w are drawn, one run each of at most 60 seconds. Every point has its
+validation accuracy and the seconds its training took; its time is the median of whole passes with
+random weights, beside what the cost model said. One file a graph: benchmarks/tables/NAME.parquet.
 """
 
 from __future__ import annotations

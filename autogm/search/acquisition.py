@@ -55,7 +55,7 @@ def expected_front_gain(
     """
     stairs = np.asarray(front, np.float64).reshape(-1, 2)
     starts = np.log(np.concatenate([[1e-300], stairs[:, 0], [ceiling]]))
-    heights = np.concatenate([[floor], stairs[:, 1]])
+    heights = np.maximum(np.concatenate([[floor], stairs[:, 1]]), floor)
     gain = np.zeros(len(mean))
     for height, begin, end in zip(heights, starts, starts[1:], strict=False):
         width = np.clip(end - np.maximum(np.log(seconds), begin), 0, None)

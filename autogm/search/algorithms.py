@@ -42,11 +42,8 @@ def distinct(space: Space, max_degree: int) -> Space:
     """The space without widths that draw what another does: all neighbours of every node."""
     widths = list(space.axes["w"].values)
     every = [w for w in widths if w == ALL or w >= max_degree]
-    kept = (
-        [w for w in widths if w not in every[:-1]]
-        if ALL in every
-        else [w for w in widths if w not in every[1:]]
-    )
+    stands = [ALL] if ALL in every else every[:1]
+    kept = [w for w in widths if w not in every or w in stands]
     if len(kept) == len(widths):
         return space
     w: Axis = Categorical(*kept)

@@ -98,6 +98,8 @@ def parse_seconds(name: str, value: Any) -> tuple[float, str | None]:
     (90.0, None)
     """
     number, unit, statistic = _parts(name, value)
+    if statistic is not None and name != "max_time":
+        raise InputError(f"{name} has no statistic, but got {value!r}; leave out @{statistic}")
     if unit is None and _SECONDS_AT_MOST <= number < math.inf and name == "max_time":
         raise InputError(
             f"{name} is a number of seconds: did you mean '{number:g}ms'? "

@@ -8,6 +8,7 @@ second that the training is expected to take, to some power: a small gain that i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ from autogm.search.space import Codes, Point
 from autogm.search.strategy import Problem, tried
 from autogm.search.surrogate import Surrogate
 from autogm.search.times import Belief, Times
-from autogm.search.trial import State, Trial, best_of, front_of, trained
+from autogm.search.trial import State, Trial, front_of, surely_best, trained
 
 __all__ = ["Informed"]
 
@@ -131,7 +132,7 @@ class Informed:
         belief = self._belief(trials)
         at = np.searchsorted(belief.places, self._problem.space.flat(codes))
         mean, deviation, cost = belief.mean[at], belief.deviation[at], belief.cost[at]
-        best, scale = best_of(trials, budget), belief.scale
+        best, scale = surely_best(trials, budget), belief.scale
         if budget is None:
             gain = self._front_gain(mean, deviation, scale, times, trials)
         elif budget.min_accuracy is not None:
@@ -159,7 +160,8 @@ class Informed:
         front = [(t.seconds, scale(t.accuracy)) for t in front_of(trials)]
         known = [t.seconds for t in trained(trials) if t.seconds is not None]
         floor = float(np.median([scale(t.accuracy) for t in trained(trials)]))
-        ceiling = max([*known, float(times.seconds.max())])
+        # Beyond the slowest, or else that would have nothing to gain.
+        ceiling = math.e * max([*known, float(times.seconds.max())])
         return expected_front_gain(
             mean, deviation, times.seconds, front, floor=floor, ceiling=ceiling
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -21,7 +21,7 @@ from autogm.search.random import Random
 from autogm.search.space import Point, Space
 from autogm.search.strategy import Problem, Strategy
 from autogm.search.study import InMemory, Study
-from autogm.search.trial import State, Trial, best_of, front_of, nearest_to, trained
+from autogm.search.trial import State, Trial, best_of, front_of, nearest_to, surely_best, trained
 
 __all__ = ["STRATEGIES", "Search", "SearchResult", "Selected", "search"]
 
@@ -32,6 +32,7 @@ STRATEGIES: Mapping[str, Callable[[Problem], Strategy]] = {
 }
 
 Accuracy = float | tuple[float, float] | Mapping[str, Any]
+_ANSWERS = ("accuracy", "error", "runs", "cost", "reason")
 # So many failures with no success say that the oracle is broken, not the points.
 _BROKEN = 3
 # Seconds between looks at what other workers do, and until one that hears nothing gives up.
@@ -144,7 +145,7 @@ class Search:
             )
         if budget is not None and not isinstance(budget, Budget):
             raise InputError(f"budget must be a Budget, but got {budget!r}; try Budget({budget!r})")
-        if strategy not in STRATEGIES:
+        if not isinstance(strategy, str) or strategy not in STRATEGIES:
             raise InputError(
                 f"strategy must be one of {', '.join(STRATEGIES)}, but got {strategy!r}"
                 f"{suggest(str(strategy), STRATEGIES)}"
@@ -178,7 +179,7 @@ class Search:
             return True
         if budget.max_time is not None:
             return seconds <= budget.max_time
-        best = best_of(self.study.trials(), budget)
+        best = surely_best(self.study.trials(), budget)
         return best is None or best.seconds is None or seconds < best.seconds
 
     def tell(
@@ -194,19 +195,24 @@ class Search:
     ) -> Trial:
         """Without an accuracy the trial was too slow, or it failed for the ``reason`` given."""
         seconds = trial.seconds if seconds is None else _positive("seconds", seconds)
-        known: dict[str, Any] = {"seconds": seconds, "reason": reason, "cost": cost}
+        known: dict[str, Any] = {"seconds": seconds, "reason": reason}
+        known["cost"] = _known("cost", cost)
         if accuracy is None:
             state = State.failed if reason is not None or seconds is None else State.too_slow
             return self.study.end(trial, state, **known)
+        accuracy = _number("accuracy", accuracy)
         if not math.isfinite(accuracy):
             known["reason"] = reason or f"the accuracy is {accuracy}"
             return self.study.end(trial, State.failed, **known)
-        known |= {"accuracy": float(accuracy), "error": error, "runs": runs}
+        known |= {"accuracy": accuracy, "error": _known("error", error), "runs": runs}
         return self.study.end(trial, State.trained, **known)
 
     def result(self, reason: str, *, interrupted: bool = False) -> SearchResult:
-        trials = tuple(self.study.trials())
-        return SearchResult(trials, self.problem.budget, reason, interrupted)
+        budget, trials = self.problem.budget, tuple(self.study.trials())
+        found = SearchResult(trials, budget, reason, interrupted)
+        if budget is None or found.best is not None:
+            return found
+        return replace(found, reason=f"{reason}; {_miss(found, budget)}")
 
     def run(
         self,
@@ -245,8 +251,8 @@ class Search:
         except KeyboardInterrupt:
             return self.result("interrupted", interrupted=True)
         finally:
-            if trial is not None and trial.number in self._running():
-                self.study.put(trial)  # whoever goes on with this search trains it
+            if trial is not None:
+                self._give_back(trial.number)
 
     def _next(self, trials: int) -> tuple[Trial | None, str]:
         """A trial to go on with, or why there is none; no reason where only others can tell."""
@@ -258,17 +264,21 @@ class Search:
         if not self.study.home:
             return None, ""
         trial = self.ask()
-        return trial, "" if trial else self._why_nothing_is_left()
+        return trial, "" if trial else "no point is left that is worth a training"
 
     def _hand_out(self, trials: int) -> None:
         """Measured points for workers that may not measure."""
-        for _ in range(self.study.wanted()):
+        for _ in range(self.study.wanted() if self.study.home else 0):
             if _spent(self.study.trials()) >= trials:
                 return
             trial = self.ask()
             if trial is None:
                 return
-            trial = self._measured(trial)
+            try:
+                trial = self._measured(trial)
+            except Exception as error:
+                self.tell(trial, reason=f"{type(error).__name__}: {error}")
+                return
             if self.is_worth_training(trial.seconds or math.inf):
                 self.study.put(trial)
             else:
@@ -277,8 +287,11 @@ class Search:
     def _others_train(self) -> bool:
         return self.study.is_shared and any(trial.is_pending for trial in self.study.trials())
 
-    def _running(self) -> set[int]:
-        return {t.number for t in self.study.trials() if t.state is State.running}
+    def _give_back(self, number: int) -> None:
+        """Whoever goes on with this search trains it."""
+        for trial in self.study.trials():
+            if trial.number == number and trial.state is State.running:
+                self.study.put(trial)
 
     def _measured(self, trial: Trial) -> Trial:
         assert self.problem.seconds is not None
@@ -306,15 +319,6 @@ class Search:
                     f"with {failed.reason}"
                 ) from error
             return failed
-
-    def _why_nothing_is_left(self) -> str:
-        tried, budget = self.study.trials(), self.problem.budget
-        result = self.result("")
-        if best_of(tried, budget) is None and budget is not None and budget.max_time is not None:
-            fastest = result.fastest
-            reach = f"; the fastest takes {_describe(fastest)}" if fastest else ""
-            return f"no point fits {budget}{reach}"
-        return "no point is left that is worth a training"
 
 
 def search(
@@ -358,7 +362,9 @@ def search(
         seconds_many=seconds_many,
         study=study,
     )
-    end = time.monotonic() + parse_seconds("timeout", timeout)[0] if timeout else math.inf
+    end = math.inf
+    if timeout is not None:
+        end = time.monotonic() + parse_seconds("timeout", timeout)[0]
     return asked.run(
         accuracy, trials=trials, left=lambda: end - time.monotonic(), progress=progress
     )
@@ -366,11 +372,7 @@ def search(
 
 def _spent(trials: Sequence[Trial]) -> int:
     """Trainings that were begun or promised; what was only measured costs none."""
-    return sum(t.state is State.trained or t.is_pending or _failed(t) for t in trials)
-
-
-def _failed(trial: Trial) -> bool:
-    return trial.state is State.failed and trial.seconds is not None
+    return sum(trial.state is not State.too_slow for trial in trials)
 
 
 def _positive(name: str, value: Any) -> float:
@@ -381,17 +383,48 @@ def _positive(name: str, value: Any) -> float:
 
 def _score(answer: Accuracy) -> dict[str, Any]:
     if isinstance(answer, Mapping):
-        return dict(answer)
-    if isinstance(answer, tuple):
-        mean, error = answer
-        return {"accuracy": float(mean), "error": float(error)}
-    if isinstance(answer, bool) or not isinstance(answer, Real):
+        if "accuracy" in answer and not set(answer) - set(_ANSWERS):
+            return dict(answer)
         raise InputError(
-            f"accuracy must answer a number or (mean, standard error), but answered {answer!r}"
+            f"accuracy must answer a dict of accuracy and any of {', '.join(_ANSWERS[1:])}, "
+            f"but answered one of {', '.join(map(str, answer)) or 'nothing'}"
         )
-    return {"accuracy": float(answer)}
+    pair = answer if isinstance(answer, tuple) else (answer, None)
+    if len(pair) != 2:
+        raise InputError(f"accuracy must answer (mean, standard error), but answered {answer!r}")
+    return {"accuracy": _number("accuracy", pair[0]), "error": pair[1]}
 
 
-def _describe(trial: Trial) -> str:
-    point = ", ".join(f"{name}={value}" for name, value in trial.point.items())
-    return f"{show_seconds(trial.seconds or 0.0)} ({point})"
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(
+            f"{name} must be a number or (mean, standard error), but it is {value!r}"
+            if name == "accuracy"
+            else f"{name} must be a number, but it is {value!r}"
+        )
+    return float(value)
+
+
+def _known(name: str, value: Any) -> float | None:
+    """A spread or a cost; one that is no finite number says that it is not known."""
+    if value is None:
+        return None
+    number = _number(name, value)
+    return number if 0 <= number < math.inf else None
+
+
+def _miss(result: SearchResult, budget: Budget) -> str:
+    """What can be reached where a budget cannot."""
+    nearest, fastest = result.nearest, result.fastest
+    if budget.max_time is not None and fastest is not None and fastest.seconds is not None:
+        reach = f"the fastest takes {show_seconds(fastest.seconds)} ({show_point(fastest.point)})"
+    elif nearest is not None:
+        spread = f" ± {nearest.error:.4f}" if nearest.error is not None else ""
+        reach = f"the best has {nearest.accuracy:.4f}{spread} ({show_point(nearest.point)})"
+    else:
+        reach = "none was trained"
+    return f"nothing holds the budget ({budget}): {reach}"
+
+
+def show_point(point: Point) -> str:
+    return ", ".join(f"{name}={value}" for name, value in point.items())

@@ -25,12 +25,12 @@ from autogm.predictor import Predictor
 from autogm.predictor.retime import retimed
 from autogm.search.algorithms import algorithm_of, algorithm_space, distinct, named_points
 from autogm.search.budget import Budget, parse_seconds
-from autogm.search.loop import Search, SearchResult
+from autogm.search.loop import Search, SearchResult, show_point
 from autogm.search.oracles import GraphOracles, bar_of, mean_and_error, score_of
 from autogm.search.space import Point, Space
 from autogm.search.storage import open_study
 from autogm.search.study import InMemory, Study
-from autogm.search.trial import Trial, nearest_to, ranked, trained
+from autogm.search.trial import Trial, nearest_to, ranked, surely_best, trained
 from autogm.train import Reason, TrainResult, TrainSettings
 
 __all__ = ["Check", "Found", "find"]
@@ -88,7 +88,7 @@ class Found:
             return f"the budget holds: {budget}" if budget else self.result.reason
         if self.check is None:
             return self.result.reason
-        return f"no point holds the budget ({budget}): {self.check.why_not}"
+        return f"no point holds the budget ({budget}); the nearest: {self.check.why_not}"
 
 
 def find(
@@ -239,8 +239,11 @@ def _finalists(result: SearchResult) -> list[Trial]:
         nearest = nearest_to(result.trials, budget)
         return [nearest] if nearest else []
     if budget.max_time is None:
-        # Just above a floor by luck is where many are: whoever is next may hold it.
-        return fitting[: 3 * _FINALISTS]
+        # Just above a floor by luck is where some are: whoever is next may hold it.
+        sure = surely_best(result.trials, budget)
+        surest = max(fitting, key=lambda trial: trial.accuracy or 0.0)
+        others = [trial for trial in fitting[_FINALISTS:] if trial in (sure, surest)]
+        return fitting[:_FINALISTS] + others
     limit = _SAFE * budget.max_time
     safe = [trial for trial in fitting[_FINALISTS - 1 :] if (trial.seconds or 0.0) <= limit]
     return [*fitting[: _FINALISTS - 1], *safe[:1]]
@@ -273,5 +276,8 @@ def _check(
     seconds = measurement.at(statistic) if statistic else measurement.seconds
     why_not = None
     if budget is not None and not budget.is_met(mean, seconds):
-        why_not = f"on fresh seeds and timed again it has {mean:.3f} and takes {measurement}"
+        why_not = (
+            f"{show_point(trial.point)} has {mean:.4f} ± {error:.4f} on fresh seeds and, timed by "
+            f"another process, {measurement}"
+        )
     return predictor.with_measurement(measurement), Check(trial, mean, error, measurement, why_not)

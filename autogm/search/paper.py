@@ -28,7 +28,8 @@ class Paper:
     number, rounded to their place. Where this differs from the paper:
 
     - a, relaxed to (0, 6), would round to 6, which means no aggregation: it is taken for 5;
-    - infeasible points, where f is infinite, are told to the optimiser as ``PENALTY``;
+    - infeasible points, where f is infinite, are told to the optimiser as ``PENALTY`` (which is
+      what the released code has for them);
     - the first five points are random: the paper does not say how many are (the package's own
       default), while its released code draws all at random and optimises nothing;
     - a point that would be tried again (several reals round to it) is replaced by a random one,

@@ -208,6 +208,10 @@ class Space:
                 )
         self.axes: Mapping[str, Axis] = dict(axes)
         self.shape = tuple(len(axis.values) for axis in axes.values())
+        if self.size >= 2**63:
+            raise InputError(
+                f"a Space must have less than 2**63 points, but got {self.size}; give fewer values"
+            )
         self._places = [
             {_key(value): i for i, value in enumerate(axis.values)} for axis in axes.values()
         ]
@@ -270,7 +274,7 @@ class Space:
                 raise InputError(f"a point needs {', '.join(self.axes)}, but {name} is missing")
             try:
                 place = places.get(_key(point[name]))
-            except (TypeError, ValueError):  # a list, an array
+            except TypeError:  # a list has no hash
                 place = None
             if place is None:
                 raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import AbstractContextManager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ class Surrogate:
         prior: float | None = None,
     ) -> None:
         self._centre = float(y.mean() if prior is None else prior)
-        self._scale = float(y.std()) or 1.0
+        self._scale = float(y.std()) or 1e-6
         self._x = x
         self._y = (y - self._centre) / self._scale
         known = np.zeros(len(y)) if error is None else error / self._scale
@@ -42,7 +43,7 @@ class Surrogate:
         gp = optional(
             "sklearn.gaussian_process", extra="search", purpose="the informed search"
         ).GaussianProcessRegressor
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _one_thread():
             # A length scale at its bound says that a parameter does not matter: no cause to warn.
             warnings.simplefilter("ignore")
             return gp(kernel=kernel, alpha=self._alpha, optimizer=optimizer).fit(self._x, self._y)
@@ -61,14 +62,23 @@ class Surrogate:
         kernel = self._model.kernel_  # type: ignore[attr-defined]
         signal, noise = kernel.k1, kernel.k2.noise_level
         mean, deviation = [], []
-        for part in np.array_split(x, max(1, len(x) // 20_000)):
-            m, s = self._model.predict(part, return_std=True)  # type: ignore[attr-defined]
-            mean.append(m)
-            deviation.append(np.sqrt(np.maximum(s**2 - noise, 1e-6 * signal.k1.constant_value)))
+        with _one_thread():
+            for part in np.array_split(x, max(1, len(x) // 20_000)):
+                m, s = self._model.predict(part, return_std=True)  # type: ignore[attr-defined]
+                mean.append(m)
+                deviation.append(np.sqrt(np.maximum(s**2 - noise, 1e-6 * signal.k1.constant_value)))
         return (
             self._centre + self._scale * np.concatenate(mean),
             self._scale * np.maximum(np.concatenate(deviation), 1e-6),
         )
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Matrices of a dozen rows are slower on many threads, four times where others work too."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(1)
+    return limits
 
 
 def _kernel(dimensions: int) -> object:

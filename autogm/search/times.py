@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import reprlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -104,17 +106,24 @@ class Times:
             return
         assert self._problem.seconds_many is not None
         space = self._problem.space
-        found = np.asarray(self._problem.seconds_many(space.points(space.unflat(new))), np.float64)
+        answer = self._problem.seconds_many(space.points(space.unflat(new)))
+        try:
+            found = np.asarray(answer, np.float64)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"seconds_many must answer one number a point, but answered {reprlib.repr(answer)}"
+            ) from None
         if found.shape != (len(new),):
             raise InputError(
                 f"seconds_many must answer one number a point ({len(new)}), but answered an array "
                 f"of shape {found.shape}"
             )
-        if not (found > 0).all():
-            worst = int(np.argmin(np.where(found > 0, 1.0, 0.0)))
+        usable = (found > 0) & np.isfinite(found)
+        if not usable.all():
+            worst = int(np.argmin(usable))
             raise InputError(
-                f"seconds_many must answer numbers above 0, but answered {found[worst]:g} for "
-                f"{space.points(space.unflat(new[worst : worst + 1]))[0]}"
+                "seconds_many must answer finite numbers above 0, but answered "
+                f"{found[worst]:g} for {space.points(space.unflat(new[worst : worst + 1]))[0]}"
             )
         self._predicted.update(zip(new, found.tolist(), strict=True))
 
@@ -134,9 +143,11 @@ class Times:
                     drawn = space.unflat(np.arange(space.size))
                 end = time.monotonic() + _PROBING
                 for code in drawn:
-                    self._probed[int(space.flat(code[None])[0])] = problem.seconds(
-                        space.point(code)
-                    )
+                    # Whoever tries a point that cannot be measured will hear of it.
+                    with contextlib.suppress(Exception):
+                        seconds = float(problem.seconds(space.point(code)))
+                        if 0 < seconds < math.inf:
+                            self._probed[int(space.flat(code[None])[0])] = seconds
                     if time.monotonic() > end:
                         break
         return self._probed

@@ -11,7 +11,16 @@ from autogm.search.budget import Budget
 from autogm.search.front import on_front
 from autogm.search.space import Point
 
-__all__ = ["State", "Trial", "best_of", "front_of", "nearest_to", "ranked", "trained"]
+__all__ = [
+    "State",
+    "Trial",
+    "best_of",
+    "front_of",
+    "nearest_to",
+    "ranked",
+    "surely_best",
+    "trained",
+]
 
 
 class State(str, Enum):
@@ -81,6 +90,22 @@ def _rank(trial: Trial, budget: Budget | None) -> tuple[float, float, int]:
     if budget is not None and budget.min_accuracy is not None:
         return (trial.seconds, -trial.accuracy, trial.number)
     return (-trial.accuracy, trial.seconds, trial.number)
+
+
+def surely_best(trials: Iterable[Trial], budget: Budget | None) -> Trial | None:
+    """The best of what holds a floor by at least its standard error.
+
+    What is slower than that need not be tried. What is just above a floor may be so by luck, and
+    what is slower than it may be needed yet.
+    """
+    if budget is None or budget.min_accuracy is None:
+        return best_of(trials, budget)
+    lower = [
+        trial
+        for trial in trained(trials)
+        if (trial.accuracy or 0.0) - (trial.error or 0.0) >= budget.min_accuracy
+    ]
+    return best_of(lower, budget)
 
 
 def nearest_to(trials: Iterable[Trial], budget: Budget) -> Trial | None:

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -110,7 +112,7 @@ def test_expected_front_gain_is_the_mean_over_draws(front):
     mean, deviation, seconds = 0.55, 0.2, 3.0
     drawn = mean + deviation * DRAWS
     grown = np.zeros(len(drawn))
-    for (begin, height), (end, _) in zip(stairs, stairs[1:], strict=False):
+    for (begin, height), (end, _) in itertools.pairwise(stairs):
         if end > seconds:
             grown += np.maximum(drawn - height, 0) * np.log(end / max(begin, seconds))
     found = expected_front_gain(
@@ -119,13 +121,17 @@ def test_expected_front_gain_is_the_mean_over_draws(front):
     assert found[0] == pytest.approx(grown.mean(), abs=5 * grown.std() / len(drawn) ** 0.5)
 
 
+def test_below_the_floor_nothing_is_gained():
+    low, front = np.array([0.3]), [(1.0, 0.05), (20.0, 0.9)]
+    box = {"floor": 0.5, "ceiling": 100.0}
+    assert expected_front_gain(low, np.full(1, 1e-9), np.array([2.0]), front, **box)[0] < 1e-6
+
+
 def test_many_points_are_as_each_alone():
     seconds = np.array([0.5, 1.0, 3.0, 10.0, 99.0])
     together = expected_front_gain(MEANS, DEVIATIONS, seconds, FRONTS["three"], **BOX)
     alone = [
-        expected_front_gain(
-            MEANS[[i]], DEVIATIONS[[i]], seconds[[i]], FRONTS["three"], **BOX
-        )[0]
+        expected_front_gain(MEANS[[i]], DEVIATIONS[[i]], seconds[[i]], FRONTS["three"], **BOX)[0]
         for i in range(5)
     ]
     np.testing.assert_allclose(together, alone)

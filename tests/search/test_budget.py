@@ -1,3 +1,4 @@
+import contextlib
 import dataclasses
 import pickle
 
@@ -75,8 +76,8 @@ def test_a_statistic_beside_the_time():
         ({"max_time": ""}, "max_time must be a time such as '4ms', but got ''"),
         ({"max_time": "ms"}, "max_time must be a time such as '4ms', but got 'ms'"),
         ({"max_time": "nan"}, "max_time must be a time such as '4ms', but got 'nan'"),
-        ({"max_time": "1__0ms"}, "max_time must be a time such as '4ms', but got '1__0ms'"),
-        ({"max_time": "1_"}, "max_time must be a time such as '4ms', but got '1_'"),
+        ({"max_time": "1__0ms"}, "max_time has the unit '__0ms', which is not one of"),
+        ({"max_time": "1_"}, "max_time has the unit '_', which is not one of"),
         ({"max_time": True}, "max_time must be a time such as '4ms', but got True"),
         ({"max_time": [4]}, r"max_time must be a time such as '4ms', but got \[4\]"),
         ({"max_time": "4ms@p59"}, "statistic must be one of median, p95, p99, but got 'p59'; did"),
@@ -149,7 +150,5 @@ def test_a_number_and_its_text_are_the_same_time(seconds):
 
 @given(st.text(max_size=8))
 def test_any_text_is_a_time_or_refused_in_words(text):
-    try:
-        assert parse_seconds("timeout", text)[0] > 0
-    except InputError as error:
-        assert "timeout" in str(error)
+    with contextlib.suppress(InputError):
+        assert 0 < parse_seconds("timeout", text)[0] < INF

@@ -10,7 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -145,9 +145,18 @@ def search(
     seed: Annotated[int, typer.Option(help="The same gives the same trainings.")] = 0,
     nodes: Annotated[Path | None, typer.Option(help="A table of nodes.")] = None,
     label: Annotated[str | None, typer.Option(help="The node column to predict.")] = None,
+    features: Annotated[
+        str | None, typer.Option(help="Node columns to learn from: a,b. Else all numeric ones.")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="The node column that says train, val or test.")
+    ] = None,
     directed: Annotated[
         bool | None, typer.Option("--directed/--undirected", help="Whether edges have a direction.")
     ] = None,
+    source: Annotated[str | None, typer.Option(help="The edge column of senders.")] = None,
+    target: Annotated[str | None, typer.Option(help="The edge column of receivers.")] = None,
+    weight: Annotated[str | None, typer.Option(help="The edge column of weights.")] = None,
     out: Annotated[Path | None, typer.Option(help="A folder for the model and the trials.")] = None,
     storage: Annotated[
         str | None, typer.Option(help="Where trials are kept: a .db or .journal file, a database.")
@@ -171,7 +180,12 @@ def search(
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         storage = storage or str(out / "study.db")
-    g = autogm.load_graph(graph, **_given(nodes=nodes, label=label, directed=directed))
+    columns = {"source": source, "target": target, "weight": weight, "directed": directed}
+    chosen = None if features is None else [name.strip() for name in features.split(",")]
+    g = autogm.load_graph(
+        graph, **_given(nodes=nodes, label=label, split=split, features=chosen, **columns)
+    )
+    g = _with_splits(g)
     found = find(
         g,
         budget=budget,
@@ -196,7 +210,7 @@ def search(
         print(f"{g!r}\n{found.reason}")
         if found.check is not None:
             _print_table("chosen", [_chosen(found)])
-    if budget is not None and not found.is_met:
+    if budget is not None and found.is_checked and not found.is_met:
         raise typer.Exit(NOT_MET)
 
 
@@ -245,6 +259,19 @@ def _given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
+def _with_splits(g: autogm.Graph) -> autogm.Graph:
+    """The graph's own splits, or some; every class stands in all of them alike."""
+    if g.splits is not None or g.labels is None:
+        return g
+    train, val = 0.6, 0.2
+    print(
+        f"no splits are given: {train:.0%} of the labelled nodes train, {val:.0%} select, the "
+        "rest tests; --split names a column that says otherwise",
+        file=sys.stderr,
+    )
+    return replace(g, splits=autogm.Splits.fractions(g.labels, train=train, val=val))
+
+
 def _trial(trial: Trial) -> str:
     """One line: the point, what it has, and what became of it."""
     point = " ".join(f"{name}={value}" for name, value in trial.point.items())
@@ -276,6 +303,7 @@ def _found(found: Found) -> dict[str, Any]:
     return {
         "met": found.is_met,
         "reason": found.reason,
+        "ended": found.result.reason,
         "algorithm": check and check.trial.point,
         "validation": check and [check.accuracy, check.error],
         "test": found.test,

@@ -8,12 +8,16 @@ algorithms among them. Three ceilings on time and three floors on accuracy a tab
 
 Regret is the distance to the best feasible point: the accuracy that is missing under a ceiling, the
 decimal logarithm of the ratio of times under a floor. Who finds nothing feasible has, under a
-ceiling, the accuracy of the largest class, under a floor the time of the slowest point.
+ceiling, the accuracy that a quarter of all points stay below, under a floor the time of the slowest
+point. That Photo's table was not looked at while `informed` was made, only those of Cora and
+CiteSeer, is why its figures are printed by themselves too.
 
 Contenders that speak of the whole space (random, paper, Optuna's) are answered by the nearest point
 of the table with the same l and a; asking again for a point they know is free. "feasible" draws
-among what fits the ceiling, or what is faster than its best so far: the gate on time alone.
-"named + feasible" does so after the named algorithms, as `informed` does.
+among what fits the ceiling, or what is faster than its best so far: the gate on time alone. It
+draws evenly from the paper's space, "feasible rows" evenly from the table's points, which thin out
+towards large d and k; which is better depends on the budget, and the better one counts. "named +
+feasible" begins with the named algorithms, as `informed` does.
 """
 
 from __future__ import annotations
@@ -211,16 +215,26 @@ def ask_and_tell(strategy: str) -> Callable[[Bench], None]:
 
 
 def feasible(bench: Bench) -> None:
-    rng, table = np.random.default_rng(bench.seed), bench.table
-    space = algorithm_space()
-    for row in bench.nearest(space.draw(20_000, rng)).tolist():
+    rng, space = np.random.default_rng(bench.seed), algorithm_space()
+    through_the_gate(bench, bench.nearest(space.draw(20_000, rng)).tolist())
+
+
+def feasible_rows(bench: Bench) -> None:
+    rng = np.random.default_rng(bench.seed)
+    through_the_gate(bench, rng.permutation(len(bench.table.points)).tolist())
+
+
+def through_the_gate(bench: Bench, rows: list[int]) -> None:
+    """Train what fits the ceiling, or is faster than the best that is good enough."""
+    seconds = bench.table.seconds
+    for row in rows:
         if bench.is_over:
             return
         best = bench.found()
         if bench.budget.max_time is not None:
-            fits = table.seconds[row] <= bench.budget.max_time
+            fits = seconds[row] <= bench.budget.max_time
         else:
-            fits = best is None or table.seconds[row] < table.seconds[best]
+            fits = best is None or seconds[row] < seconds[best]
         if fits:
             bench.train(row)
 
@@ -270,11 +284,11 @@ def optuna_sampler(name: str) -> Callable[[Bench], None]:
     return contender
 
 
-OPTIMISERS = ("paper", "TPE", "GPSampler")
 CONTENDERS: dict[str, Callable[[Bench], None]] = {
     "informed": informed,
     "random": ask_and_tell("random"),
     "feasible": feasible,
+    "feasible rows": feasible_rows,
     "named + feasible": named_then_feasible,
     "paper": ask_and_tell("paper"),
     "TPE": optuna_sampler("TPE"),
@@ -298,6 +312,7 @@ def play(job: tuple[str, str, str, int]) -> dict[str, Any]:
         "trainings": len(bench.trained),
         "training seconds": float(bench.table.training[bench.trained].sum()),
         "found": bench.found() is not None,
+        "first": next((i for i in range(1, TRAININGS + 1) if bench.found(i) is not None), 99),
         "regret": [bench.regret(count) for count in range(1, TRAININGS + 1)],
     }
 
@@ -309,8 +324,8 @@ def threads_of_one() -> None:
         os.environ[name] = "1"
 
 
-def overhead() -> dict[str, float]:
-    """Seconds a trial that each of our strategies thinks, on the space of 5.4 million points."""
+def overhead() -> dict[str, dict[str, float]]:
+    """Seconds a training that each strategy thinks, on the space of 5.4 million points."""
 
     def seconds(point: dict[str, Any]) -> float:
         wide = 1 + point["d"] / 16 * point["k"] * (3 if point["l"] else 0.3)
@@ -319,48 +334,69 @@ def overhead() -> dict[str, float]:
     def accuracy(point: dict[str, Any]) -> float:
         return 0.8 - abs(math.log(point["k"] / 2)) / 10 - abs(math.log(point["d"] / 100)) / 20
 
-    found = {}
-    for strategy in STRATEGIES:
+    def once(strategy: str, budget: Budget | None) -> float:
+        start = time.perf_counter()
         asked = Search(
             algorithm_space(all_neighbours=False),
-            budget=Budget(max_time="200us"),
+            budget=budget,
             strategy=strategy,
             seconds=seconds,
             seconds_many=lambda points: [1.1 * seconds(point) for point in points],
         )
-        asked.ask()  # imports
-        start = time.perf_counter()
         result = asked.run(accuracy, trials=TRAININGS)
         trained = sum(trial.state is State.trained for trial in result.trials)
-        found[strategy] = (time.perf_counter() - start) / trained
-    return found
+        return (time.perf_counter() - start) / trained
+
+    budgets = {
+        "ceiling": Budget(max_time="200us"),
+        "floor": Budget(min_accuracy=0.7),
+        "none": None,
+    }
+    once("informed", None)  # imports are nobody's
+    return {
+        strategy: {name: once(strategy, budget) for name, budget in budgets.items()}
+        for strategy in STRATEGIES
+    }
 
 
 def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for kind in ("time", "accuracy"):
-        mine = [run for run in runs if run["budget"].startswith(kind)]
-        out[kind] = {
-            name: {
-                "regret": float(np.mean([run["regret"][-1] for run in own])),
-                "found": float(np.mean([run["found"] for run in own])),
-                "training seconds": float(np.mean([run["training seconds"] for run in own])),
+        for datasets in (tables.DATASETS, ("photo",)):
+            mine = [r for r in runs if r["budget"].startswith(kind) and r["dataset"] in datasets]
+            name = f"{kind} budgets" + (", Photo alone" if len(datasets) == 1 else "")
+            out[name] = {
+                who: {
+                    "regret": float(np.mean([run["regret"][-1] for run in own])),
+                    "found": float(np.mean([run["found"] for run in own])),
+                    "training seconds": float(np.mean([run["training seconds"] for run in own])),
+                }
+                for who in CONTENDERS
+                if (own := [run for run in mine if run["contender"] == who])
             }
-            for name in CONTENDERS
-            if (own := [run for run in mine if run["contender"] == name])
-        }
     return out
 
 
-def needed(runs: list[dict[str, Any]]) -> list[int]:
-    """Trainings of `informed` until it has what `paper` has after all of its own."""
-    key = lambda run: (run["dataset"], run["budget"], run["seed"])  # noqa: E731
-    paper = {key(run): run["regret"][-1] for run in runs if run["contender"] == "paper"}
-    counts = []
+def needed(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Trainings of `informed` until it has what `paper` has after all of its own.
+
+    Where `paper` has nothing feasible, until there is anything: these stand apart.
+    """
+
+    def key(run: dict[str, Any]) -> tuple[Any, ...]:
+        return run["dataset"], run["budget"], run["seed"]
+
+    paper = {key(run): run for run in runs if run["contender"] == "paper"}
+    counts: dict[str, list[int]] = {"paper has something": [], "paper has nothing": []}
     for run in runs:
-        if run["contender"] == "informed" and key(run) in paper:
-            reached = np.array(run["regret"]) <= paper[key(run)] + 1e-12
-            counts.append(int(np.argmax(reached)) + 1 if reached.any() else TRAININGS + 1)
+        if run["contender"] != "informed" or key(run) not in paper:
+            continue
+        peer = paper[key(run)]
+        wanted = peer["regret"][-1] if peer["found"] else math.inf
+        reached = np.array(run["regret"]) <= wanted + 1e-12
+        reached[: run["first"] - 1] = False
+        count = int(np.argmax(reached)) + 1 if reached.any() else TRAININGS + 1
+        counts["paper has something" if peer["found"] else "paper has nothing"].append(count)
     return counts
 
 
@@ -385,29 +421,38 @@ def main() -> None:
 
 
 def print_summary(record: dict[str, Any]) -> None:
-    for kind, found in record["summary"].items():
-        print(f"\n{kind} budgets")
-        for name, row in found.items():
+    for name, found in record["summary"].items():
+        print(f"\n{name}")
+        for who, row in found.items():
             print(
-                f"  {name:18s} regret {row['regret']:.4f}   feasible {row['found']:.1%}   "
+                f"  {who:18s} regret {row['regret']:.4f}   feasible {row['found']:.1%}   "
                 f"training {row['training seconds']:.0f} s"
             )
         if "informed" in found:
-            ours = found["informed"]["regret"]
-            peers = [found[name]["regret"] for name in OPTIMISERS if name in found]
-            for goal, against, most in (
-                ("random", found.get("random", {}).get("regret"), 0.2),
-                ("random within the feasible set", found.get("feasible", {}).get("regret"), 0.6),
-                ("the best of paper, TPE and GPSampler", min(peers, default=None), 0.6),
-            ):
-                if against:
-                    ratio = ours / against
-                    verdict = "met" if ratio <= most else "NOT met"
-                    print(f"  {ratio:.2f} of {goal}; <= {most:.2f}: {verdict}")
-    if record["needed"]:
-        print(f"\ntrainings for what paper has after 20: {np.median(record['needed']):g} (median)")
-    for name, seconds in record["overhead"].items():
-        print(f"{name} thinks {harness.show(seconds)} a trial on 5.4 million points")
+            print_goals(found)
+    for name, counts in record["needed"].items():
+        if counts:
+            print(f"trainings for what paper has after 20, {name}: {np.median(counts):g} (median)")
+    for strategy, thinks in record["overhead"].items():
+        told = ", ".join(f"{name} {harness.show(seconds)}" for name, seconds in thinks.items())
+        print(f"{strategy} thinks a training, on 5.4 million points: {told}")
+
+
+def print_goals(found: dict[str, Any]) -> None:
+    ours = found["informed"]["regret"]
+    for goal, whom, most in (
+        ("random", ("random",), 0.2),
+        ("the better random one behind the gate", ("feasible", "feasible rows"), 0.6),
+        ("the same after the named algorithms", ("named + feasible",), None),
+        ("the best of paper, TPE and GPSampler", ("paper", "TPE", "GPSampler"), 0.6),
+    ):
+        regrets = [found[name]["regret"] for name in whom if name in found]
+        if regrets and min(regrets) > 0:
+            ratio = ours / min(regrets)
+            verdict = (
+                "" if most is None else f"; <= {most}: {'met' if ratio <= most else 'NOT met'}"
+            )
+            print(f"  {ratio:.2f} of {goal}{verdict}")
 
 
 if __name__ == "__main__":

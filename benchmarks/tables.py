@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import time
 from pathlib import Path
 from typing import Any
 
+import harness
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -91,7 +93,9 @@ def load(dataset: str) -> list[dict[str, Any]]:
 def save(dataset: str, rows: list[dict[str, Any]]) -> None:
     TABLES.mkdir(exist_ok=True)
     unfinished = TABLES / f".{dataset}.parquet"
-    pq.write_table(pa.Table.from_pylist(rows), unfinished, compression="zstd")
+    made = {"machine": harness.machine(), "versions": harness.versions("numpy", "numba")}
+    table = pa.Table.from_pylist(rows).replace_schema_metadata({"made": json.dumps(made)})
+    pq.write_table(table, unfinished, compression="zstd")
     unfinished.replace(TABLES / f"{dataset}.parquet")
 
 

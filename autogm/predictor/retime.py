@@ -10,29 +10,25 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from autogm.errors import AutoGMError
-from autogm.graph import Graph, load_graph
+from autogm.graph import load_graph
 from autogm.measure.measurement import Measurement
 from autogm.predictor.predictor import Predictor
 
 __all__ = ["retimed"]
 
 
-def retimed(model: Path, graph: Graph, *, timeout: float | None = None) -> Measurement:
+def retimed(model: Path, graph: Path, *, timeout: float | None = None) -> Measurement:
     """The time of a saved model in a fresh process, compilation and loading off the clock."""
-    with tempfile.TemporaryDirectory(prefix="autogm-") as folder:
-        file = Path(folder) / "graph.npz"
-        graph.save(file)
-        command = [sys.executable, "-m", "autogm.predictor.retime", str(model), str(file)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
-        except subprocess.TimeoutExpired:
-            raise AutoGMError(
-                f"the saved model could not be timed again within {timeout:.0f} s"
-            ) from None
+    command = [sys.executable, "-m", "autogm.predictor.retime", str(model), str(graph)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise AutoGMError(
+            f"the saved model could not be timed again within {timeout:.0f} s"
+        ) from None
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise AutoGMError(f"the saved model could not be timed again: {last}")

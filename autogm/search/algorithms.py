@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from autogm.algorithm import AGGREGATIONS, ALL, Algorithm
@@ -51,8 +52,15 @@ def distinct(space: Space, max_degree: int) -> Space:
         numbers = [number for number in kept if number != ALL]
         last = ALL if ALL in kept else None
         if numbers:
-            w = replace(space.axes["w"], high=numbers[-1], last=last)
+            w = _up_to(numbers[-1], last, space.axes["w"])
     return Space(**{**space.axes, "w": w})
+
+
+def _up_to(high: int, last: int | None, axis: Integer) -> Integer:
+    """A shorter axis on which the same ratios are as far apart."""
+    share = math.log(2 * high / axis.low) / math.log(2 * axis.high / axis.low)
+    weight = axis.weight * share if axis.log and last is not None else axis.weight
+    return replace(axis, high=high, last=last, weight=weight)
 
 
 def named_points() -> list[Point]:

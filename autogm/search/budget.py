@@ -49,10 +49,14 @@ write '60s'
         statistic: str | None = None,
     ) -> None:
         if (max_time is None) == (min_accuracy is None):
-            found = "neither" if max_time is None else "both"
+            if max_time is None:
+                raise InputError(
+                    "a Budget needs max_time or min_accuracy, but got neither; "
+                    "with no budget at all (None) the whole trade-off curve is searched"
+                )
             raise InputError(
-                f"a Budget needs max_time or min_accuracy, but got {found}; "
-                "with no budget at all (None) the whole trade-off curve is searched"
+                "a Budget needs max_time or min_accuracy, but got both; search under one of them "
+                "and look at the front for the other"
             )
         if max_time is not None:
             max_time, named = parse_seconds("max_time", max_time)
@@ -116,7 +120,9 @@ def _parts(name: str, value: Any) -> tuple[float, str | None, str | None]:
         return float(value), None, None
     if not isinstance(value, str):
         raise InputError(f"{name} must be a time such as '4ms', but got {value!r}")
-    text, _, statistic = value.partition("@")
+    text, at, statistic = value.partition("@")
+    if at and not statistic.strip():
+        raise InputError(f"{name} must name a statistic after @, but got {value!r}; try '4ms@p95'")
     found = re.fullmatch(rf"\s*({_NUMBER})\s*(\S*)\s*", text)
     if found is None:
         raise InputError(f"{name} must be a time such as '4ms', but got {value!r}")
@@ -130,7 +136,7 @@ def _parts(name: str, value: Any) -> tuple[float, str | None, str | None]:
 
 
 def _accuracy(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise InputError(f"min_accuracy must be a number such as 0.8, but got {value!r}")
     if float(value) > 1:
         raise InputError(

@@ -27,7 +27,7 @@ from autogm.search.space import Codes, Point
 from autogm.search.strategy import Problem, tried
 from autogm.search.surrogate import Surrogate
 from autogm.search.times import Belief, Times
-from autogm.search.trial import State, Trial, front_of, surely_best, trained
+from autogm.search.trial import State, Trial, front_of, is_worth_training, surely_best, trained
 
 __all__ = ["Informed"]
 
@@ -39,7 +39,7 @@ _GRID, _DRAWN = 40_000, 10_000
 _LEAST_TRAINED = 4
 # Below this chance to fit, points are measured only to be sure that nothing does.
 _HOPELESS = 0.02
-_LAST_CHECKS = 3
+_LAST_CHECKS = 5
 # Below this chance to be noticeably faster than the best so far, a point is not worth measuring.
 _UNLIKELY, _NOTICED = 0.1, 0.97
 # A gain is divided by this power of the training's seconds: a small one that is cheap comes first.
@@ -63,7 +63,7 @@ class Informed:
             return None
         times = self._times.of(codes, trials)
         fits = times.chance(budget.max_time if budget else None)
-        if fits.max() < _HOPELESS:
+        if fits.max() < _HOPELESS or (fits.max() < 0.5 and self._nothing_fitted(trials)):
             return self._last_check(codes, times, trials)
         begin = self._first(codes, fits, trials)
         if begin is None and len(trained(trials)) < _LEAST_TRAINED:
@@ -79,8 +79,14 @@ class Informed:
         space = self._problem.space
         if self._candidates is None:
             self._candidates = self._pool()
-        known = np.isin(space.flat(self._candidates), tried(space, trials))
-        return self._candidates[~known]
+        budget, known = self._problem.budget, tried(space, trials)
+        slow = [
+            t.point
+            for t in trials
+            if t.state is State.too_slow and not is_worth_training(t.seconds or 0.0, trials, budget)
+        ]
+        known = np.append(known, space.flat(space.codes(slow)))
+        return self._candidates[~np.isin(space.flat(self._candidates), known)]
 
     def _pool(self) -> Codes:
         space, problem = self._problem.space, self._problem
@@ -115,13 +121,15 @@ class Informed:
         likely = fits * (fits >= min(0.5, fits.max()))
         return int(rng.choice(len(fits), p=likely / likely.sum()))
 
+    def _nothing_fitted(self, trials: Sequence[Trial]) -> bool:
+        limit = self._problem.budget.max_time if self._problem.budget else None
+        return limit is not None and not any((t.seconds or math.inf) <= limit for t in trials)
+
     def _last_check(self, codes: Codes, times: Belief, trials: Sequence[Trial]) -> Point | None:
         """What should be fastest, before it is said that nothing fits."""
-        if any(trial.state is State.trained for trial in trials):
-            return None
-        near = 2 * float(times.seconds.min())
         slow = [t.seconds or 0.0 for t in trials if t.state is State.too_slow]
-        if sum(seconds <= near for seconds in slow) >= _LAST_CHECKS:
+        near = 2 * min(float(times.seconds.min()), *slow, math.inf)
+        if not self._nothing_fitted(trials) or sum(t <= near for t in slow) >= _LAST_CHECKS:
             return None
         return self._problem.space.point(codes[int(np.argmin(times.mean))])
 

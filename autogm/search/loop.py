@@ -21,7 +21,15 @@ from autogm.search.random import Random
 from autogm.search.space import Point, Space
 from autogm.search.strategy import Problem, Strategy
 from autogm.search.study import InMemory, Study
-from autogm.search.trial import State, Trial, best_of, front_of, nearest_to, surely_best, trained
+from autogm.search.trial import (
+    State,
+    Trial,
+    best_of,
+    front_of,
+    is_worth_training,
+    nearest_to,
+    trained,
+)
 
 __all__ = ["STRATEGIES", "Search", "SearchResult", "Selected", "search"]
 
@@ -92,6 +100,12 @@ class SearchResult:
         >>> found.select(Budget(max_time=1.5)).trial.point
         {'l': False}
         """
+        measured = self.budget.statistic if self.budget else None
+        if budget.statistic is not None and budget.statistic != measured:
+            raise InputError(
+                f"trials were timed by {measured or 'the usual statistic of their scope'}, but "
+                f"asked for is {budget.statistic}; leave out @{budget.statistic} or search again"
+            )
         best = best_of(self.trials, budget)
         return Selected(best, _trust(self, budget, best))
 
@@ -174,13 +188,9 @@ class Search:
 
     def is_worth_training(self, seconds: float) -> bool:
         """Whether a point of this time can be of any use."""
-        budget = self.problem.budget
-        if not self.strategy.measures_first or budget is None:
+        if not self.strategy.measures_first:
             return True
-        if budget.max_time is not None:
-            return seconds <= budget.max_time
-        best = surely_best(self.study.trials(), budget)
-        return best is None or best.seconds is None or seconds < best.seconds
+        return is_worth_training(seconds, self.study.trials(), self.problem.budget)
 
     def tell(
         self,
@@ -297,7 +307,10 @@ class Search:
         assert self.problem.seconds is not None
         if trial.seconds is not None:
             return trial
-        return self.study.note(trial, _positive("seconds", self.problem.seconds(trial.point)))
+        seconds = self.problem.seconds(trial.point)
+        if isinstance(seconds, Real) and not 0 < float(seconds) < math.inf:
+            raise ValueError(f"seconds answered {seconds}")  # of this point; others may do better
+        return self.study.note(trial, _positive("seconds", seconds))
 
     def _try(self, trial: Trial, accuracy: Callable[[Point], Accuracy]) -> Trial:
         """Measure, and train if that is worth it."""

@@ -10,14 +10,15 @@ import contextlib
 import math
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from autogm.algorithm import ALL, Algorithm
-from autogm.errors import AutoGMError, InputError
+from autogm.errors import AutoGMError, InputError, require_whole
 from autogm.graph import Graph, require_graph
 from autogm.measure.measurement import Measurement
 from autogm.message.sample import neighbours
@@ -26,12 +27,11 @@ from autogm.predictor.retime import retimed
 from autogm.search.algorithms import algorithm_of, algorithm_space, distinct, named_points
 from autogm.search.budget import Budget, parse_seconds
 from autogm.search.loop import Search, SearchResult, show_point
-from autogm.search.oracles import GraphOracles, bar_of, mean_and_error, score_of
+from autogm.search.oracles import GraphOracles, bar_of, mean_and_error, score_of, was_cut
 from autogm.search.space import Point, Space
 from autogm.search.storage import open_study
-from autogm.search.study import InMemory, Study
 from autogm.search.trial import Trial, nearest_to, ranked, surely_best, trained
-from autogm.train import Reason, TrainResult, TrainSettings
+from autogm.train import TrainResult, TrainSettings
 
 __all__ = ["Check", "Found", "find"]
 
@@ -64,10 +64,16 @@ class Found:
     """The chosen algorithm trained, with its measurement; a near miss where nothing holds."""
     test: tuple[float, float] | None
     """Mean and standard error of the test scores of the fresh runs, read once."""
+    is_checked: bool = True
+    """Else this was a worker on another machine than the one whose times count."""
 
     @property
     def is_met(self) -> bool:
         return bool(self.checks) and self.checks[-1].why_not is None
+
+    @property
+    def _chosen(self) -> int:
+        return _choice(self.checks, self.result.budget)
 
     @property
     def algorithm(self) -> Algorithm | None:
@@ -76,9 +82,7 @@ class Found:
     @property
     def check(self) -> Check | None:
         """Of what is handed over."""
-        if self.is_met:
-            return self.checks[-1]
-        return self.checks[0] if self.checks else None
+        return self.checks[self._chosen] if self.checks else None
 
     @property
     def reason(self) -> str:
@@ -86,7 +90,7 @@ class Found:
         budget = self.result.budget
         if self.is_met:
             return f"the budget holds: {budget}" if budget else self.result.reason
-        if self.check is None:
+        if self.check is None or budget is None:
             return self.result.reason
         return f"no point holds the budget ({budget}); the nearest: {self.check.why_not}"
 
@@ -125,6 +129,9 @@ def find(
     began = time.monotonic()
     end = began + parse_seconds("timeout", timeout)[0] if timeout is not None else math.inf
     require_graph(graph)
+    require_whole("trials", trials, least=1)
+    if budget is not None and not isinstance(budget, Budget):
+        raise InputError(f"budget must be a Budget, but got {budget!r}; try Budget({budget!r})")
     oracles = GraphOracles(
         graph=graph,
         scope=scope,
@@ -135,9 +142,6 @@ def find(
         seed=seed,
     )
     space = _space(graph, space, strategy, oracles.settings)
-    kept: Study = InMemory()
-    if storage is not None:
-        kept = open_study(storage, study, space=space, subject=oracles.subject, resume=resume)
     asked = Search(
         space,
         budget=budget,
@@ -146,8 +150,17 @@ def find(
         first=_first(space),
         seconds=oracles.seconds,
         seconds_many=oracles.seconds_many if oracles.predicts else None,
-        study=kept,
     )
+    if storage is not None:  # last, so that bad input leaves no study behind
+        asked.study = open_study(
+            storage, study, space=space, subject=oracles.subject, resume=resume
+        )
+        if not asked.study.home:
+            warnings.warn(
+                "times in this study are those of another machine: this one trains only, what is "
+                "measured there",
+                stacklevel=2,
+            )
 
     def left() -> float:
         """Seconds until training has to end for the checks to be done in time."""
@@ -160,19 +173,22 @@ def find(
         deadline = None if math.isinf(end) else time.monotonic() + max(0.0, left())
         return oracles.accuracy(point, bar=bar, deadline=deadline)
 
-    with contextlib.closing(kept):
+    with contextlib.closing(asked.study):
         result = asked.run(accuracy, trials=trials, left=left, progress=progress)
-    return _checked(oracles, result, end) if kept.home else Found(result, (), None, None)
+    if not asked.study.home:
+        return Found(result, (), None, None, is_checked=False)
+    return _checked(oracles, result, end)
 
 
 def _space(graph: Graph, space: Space | None, strategy: str, settings: TrainSettings) -> Space:
     if space is None:
         space = algorithm_space(all_neighbours=strategy == "informed")
-    if list(space.axes) != ["d", "k", "w", "l", "a"]:
+    if sorted(space.axes) != sorted("dkwla"):
         raise InputError(
             f"a space of algorithms has axes d, k, w, l and a, but got {', '.join(space.axes)}; "
             "for a fixed value write d=Categorical(64)"
         )
+    space = Space(**{name: space.axes[name] for name in "dkwla"})
     for point in (space.point([0] * 5), space.point([size - 1 for size in space.shape])):
         algorithm_of(point)  # says what is wrong with it
     if settings.oversample or strategy == "paper":
@@ -190,17 +206,38 @@ def _checked(oracles: GraphOracles, result: SearchResult, end: float) -> Found:
     """Finalists one after another, until one holds the budget."""
     checks: list[Check] = []
     kept: list[tuple[Predictor, list[TrainResult]]] = []
-    for trial, runs in _ranked(oracles, result, end):
-        predictor, check = _check(oracles, trial, runs, result.budget, end)
-        checks.append(check)
-        kept.append((predictor, runs))
-        if check.why_not is None or time.monotonic() >= end:
-            break
+    with tempfile.TemporaryDirectory(prefix="autogm-") as folder:
+        graph = Path(folder) / "graph.npz"
+        try:
+            for trial, runs in _ranked(oracles, result, end):
+                if not checks:
+                    oracles.graph.save(graph)
+                predictor, check = _check(oracles, trial, runs, result.budget, end, graph)
+                checks.append(check)
+                kept.append((predictor, runs))
+                if check.why_not is None or time.monotonic() >= end:
+                    break
+        except KeyboardInterrupt:
+            result = replace(result, reason="interrupted", interrupted=True)
     if not kept:
         return Found(result, (), None, None)
-    predictor, runs = kept[-1] if checks[-1].why_not is None else kept[0]
+    predictor, runs = kept[_choice(checks, result.budget)]
     test = mean_and_error([run.test_score() for run in runs])
     return Found(result, tuple(checks), predictor, test)
+
+
+def _choice(checks: Sequence[Check], budget: Budget | None) -> int:
+    """The one that holds the budget, which is the last, or the nearest miss."""
+    if checks[-1].why_not is None or budget is None:
+        return len(checks) - 1
+
+    def missed(i: int) -> float:
+        measured = checks[i].measurement
+        if budget.max_time is None:
+            return -checks[i].accuracy
+        return math.inf if measured is None else measured.seconds
+
+    return min(range(len(checks)), key=missed)
 
 
 def _ranked(
@@ -226,15 +263,16 @@ def _fresh(
         if i and deadline is not None and time.monotonic() + (trial.cost or 0.0) > deadline:
             return
         runs = oracles.fresh(trial.point, deadline)
-        if i == 0 or all(run.reason is not Reason.deadline for run in runs):
+        if i == 0 or not was_cut(runs):
             yield trial, runs
 
 
 def _finalists(result: SearchResult) -> list[Trial]:
     """The best by what the search knows; where nothing holds the budget, the nearest miss."""
     budget, fitting = result.budget, ranked(result.trials, result.budget)
-    if budget is None:
-        return fitting[:_FINALISTS]
+    if budget is None or result.interrupted:
+        nearest = result.nearest
+        return fitting[: 1 if result.interrupted else _FINALISTS] or ([nearest] if nearest else [])
     if not fitting:
         nearest = nearest_to(result.trials, budget)
         return [nearest] if nearest else []
@@ -255,6 +293,7 @@ def _check(
     runs: list[TrainResult],
     budget: Budget | None,
     end: float,
+    graph: Path,
 ) -> tuple[Predictor, Check]:
     best = max(runs, key=lambda run: run.validation_score)
     predictor = Predictor.of(
@@ -265,13 +304,12 @@ def _check(
     )
     mean, error = score_of(runs)
     patience = None if math.isinf(end) else max(5.0, end - time.monotonic())
-    with tempfile.TemporaryDirectory(prefix="autogm-") as folder:
-        model = Path(folder) / "model"
-        predictor.save(model)
-        try:
-            measurement = retimed(model, oracles.graph, timeout=patience)
-        except AutoGMError as error_:
-            return predictor, Check(trial, mean, error, None, str(error_))
+    model = graph.with_name(f"model {trial.number}")
+    predictor.save(model)
+    try:
+        measurement = retimed(model, graph, timeout=patience)
+    except AutoGMError as error_:
+        return predictor, Check(trial, mean, error, None, str(error_))
     statistic = oracles.statistic
     seconds = measurement.at(statistic) if statistic else measurement.seconds
     why_not = None
@@ -280,4 +318,6 @@ def _check(
             f"{show_point(trial.point)} has {mean:.4f} ± {error:.4f} on fresh seeds and, timed by "
             f"another process, {measurement}"
         )
+    if was_cut(runs):
+        why_not = f"the timeout cut the fresh trainings of {show_point(trial.point)} short"
     return predictor.with_measurement(measurement), Check(trial, mean, error, measurement, why_not)

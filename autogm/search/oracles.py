@@ -6,12 +6,14 @@ import hashlib
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from autogm.algorithm import Algorithm
+from autogm.errors import require_whole
 from autogm.graph import Graph
 from autogm.measure.clock import Clock
 from autogm.plan import CostModel
@@ -24,7 +26,7 @@ from autogm.search.trial import Trial, best_of
 from autogm.train import Reason, TrainResult, TrainSettings, train_runs
 from autogm.train.task import Task
 
-__all__ = ["GraphOracles", "bar_of", "mean_and_error", "score_of"]
+__all__ = ["GraphOracles", "bar_of", "mean_and_error", "score_of", "was_cut"]
 
 # Runs after which a point that is this many standard errors short of what counts gets no more.
 _FEW, _HOPELESS = 3, 3.0
@@ -47,6 +49,8 @@ class GraphOracles:
     settings: TrainSettings = field(default_factory=TrainSettings)
     runs: int = 10
     seed: int = 0
+    _task: Task = field(init=False, repr=False)
+    _measured: dict[Algorithm, float] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def subject(self) -> str:
@@ -57,24 +61,39 @@ class GraphOracles:
             "splits": self.graph.splits_fingerprint,
             "scope": f"{self.scope} {self.batch_size}" if self.scope == "batch" else self.scope,
             "time": self.statistic or "as usual",
+            "runs": str(self.runs),
             "training": hashlib.sha256(repr(self.settings).encode()).hexdigest()[:16],
         }
         return ", ".join(f"{name} {value}" for name, value in parts.items())
 
     def __post_init__(self) -> None:
-        Task.of(self.graph, self.settings)  # what would fail in training is said at once
+        # What would fail in training is said at once. The task sees labels as its head wants them,
+        # and what is timed must have that head.
+        object.__setattr__(self, "_task", Task.of(self.graph, self.settings))
+        require_whole("runs", self.runs, least=1)
+        require_whole("seed", self.seed, least=0)
 
     def seconds(self, point: Point) -> float:
+        algorithm = algorithm_of(point)
+        outputs = self._task.head.num_outputs
+        if not algorithm.l and algorithm.d > outputs:
+            # A linear plan folds its matrices: messages are as wide as the outputs.
+            algorithm = replace(algorithm, d=outputs)
+        if algorithm not in self._measured:
+            self._measured[algorithm] = self._time(algorithm)
+        return self._measured[algorithm]
+
+    def _time(self, algorithm: Algorithm) -> float:
         predictor = Predictor.untrained(
-            self.graph,
-            algorithm_of(point),
+            self._task.graph,
+            algorithm,
             scope=self.scope,
             batch_size=self.batch_size,
             sample_seed=self.settings.sample_seed,
             oversample=self.settings.oversample,
             threads=self.settings.threads,
         )
-        found = predictor.measure(self.graph, clock=_CLOCK)
+        found = predictor.measure(self._task.graph, clock=_CLOCK)
         return found.at(self.statistic) if self.statistic else found.seconds
 
     @property
@@ -87,7 +106,7 @@ class GraphOracles:
 
     @cached_property
     def _model(self) -> CostModel:
-        return cost_model(self.graph, threads=self.settings.threads)
+        return cost_model(self._task.graph, threads=self.settings.threads)
 
     def accuracy(
         self, point: Point, *, bar: float = -math.inf, deadline: float | None = None
@@ -101,7 +120,7 @@ class GraphOracles:
             results += self._train(point, self.runs - few, self.seed + few, deadline)
             mean, error = score_of(results)
         cost = time.monotonic() - start
-        if any(result.reason is Reason.deadline for result in results):
+        if was_cut(results):
             raise OutOfTime
         reason = "some runs diverged" if _diverged(results) else None
         fields = {"accuracy": mean, "error": error, "runs": len(results)}
@@ -118,6 +137,11 @@ class GraphOracles:
     def fresh(self, point: Point, deadline: float | None = None) -> list[TrainResult]:
         """Runs with seeds that the search never saw."""
         return self._train(point, self.runs, self.seed + 1_000_000, deadline)
+
+
+def was_cut(results: Sequence[TrainResult]) -> bool:
+    """Whether a deadline stopped them."""
+    return any(result.reason is Reason.deadline for result in results)
 
 
 def score_of(results: Sequence[TrainResult]) -> tuple[float, float]:

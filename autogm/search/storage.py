@@ -155,9 +155,11 @@ class Stored:
         self.close()
 
     def trials(self) -> list[Trial]:
-        """What holds its point, by number; numbers have gaps where trials were withdrawn."""
+        """What holds its point or was too slow, by number; withdrawn trials leave gaps."""
         with self._reached():
-            return [kept.trial for kept in _holders(self._look()).values()]
+            seen = self._look()
+        held = {kept.id for kept in _holders(seen).values()}
+        return [kept.trial for kept in seen if kept.id in held or _was_too_slow(kept)]
 
     def begin(self, point: Point) -> Trial | None:
         with self._reached():
@@ -288,7 +290,7 @@ class Stored:
             if kept.trial.state is State.running and self._is_dead(kept):
                 self._withdraw(kept.id, _DIED)
         seen = self._look()
-        held = _holders(seen)
+        held = {kept.place for kept in seen if not kept.withdrawn}
         lost: dict[int, list[_Kept]] = {}
         for kept in seen:
             if kept.place not in held:
@@ -509,11 +511,18 @@ class _Kept:
     beat: int | None
 
 
+def _was_too_slow(kept: _Kept) -> bool:
+    return not kept.withdrawn and kept.trial.state is State.too_slow
+
+
 def _holders(seen: list[_Kept]) -> dict[int, _Kept]:
-    """By place, the first of the trials of a point that was not withdrawn; in their order."""
+    """By place, the first of the trials of a point that was not withdrawn; in their order.
+
+    One that ended as too slow holds nothing: under another budget its point may be trained.
+    """
     held: dict[int, _Kept] = {}
     for kept in seen:
-        if not kept.withdrawn:
+        if not kept.withdrawn and not _was_too_slow(kept):
             held.setdefault(kept.place, kept)
     return held
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from autogm.search.budget import Budget
 from autogm.search.space import Codes, Point, Space
-from autogm.search.trial import Trial
+from autogm.search.trial import State, Trial
 
 __all__ = ["Problem", "Strategy", "tried"]
 
@@ -49,6 +49,6 @@ class Strategy(Protocol):
 
 
 def tried(space: Space, trials: Sequence[Trial]) -> NDArray[np.int64]:
-    """The places of all points that were looked at or are being looked at."""
-    codes: Codes = space.codes([trial.point for trial in trials])
+    """The places of points that were trained, failed or are being trained; not of measured ones."""
+    codes: Codes = space.codes([t.point for t in trials if t.state is not State.too_slow])
     return space.flat(codes) if len(codes) else np.empty(0, np.int64)

@@ -15,10 +15,10 @@ class Study(Protocol):
     """Trials by rising numbers, which may have gaps; safe to share if it lives outside a process.
 
     A trial is begun by one worker, which alone notes its time and ends it. ``begin`` answers None
-    where the point has a trial already. ``take`` hands over a trial that nobody has: it was ``put``
-    there, or its worker died, and then it may have a new number. A worker that was thought dead
-    gets from ``end`` and ``put`` the trial as others have it now. That a trial runs does not say
-    that its worker lives.
+    where the point has a trial already, unless that was too slow for the search of its time.
+    ``take`` hands over a trial that nobody has: it was ``put`` there, or its worker died, and then
+    it may have a new number. A worker that was thought dead gets from ``end`` and ``put`` the trial
+    as others have it now. That a trial runs does not say that its worker lives.
     """
 
     home: bool
@@ -66,7 +66,8 @@ class InMemory:
         return list(self._trials)
 
     def begin(self, point: Point) -> Trial | None:
-        if any(trial.point == point for trial in self._trials):
+        held = [trial.point for trial in self._trials if trial.state is not State.too_slow]
+        if point in held:
             return None
         trial = Trial(number=len(self._trials), point=dict(point))
         self._trials.append(trial)

@@ -16,6 +16,7 @@ __all__ = [
     "Trial",
     "best_of",
     "front_of",
+    "is_worth_training",
     "nearest_to",
     "ranked",
     "surely_best",
@@ -29,7 +30,7 @@ class State(str, Enum):
     running = "running"
     trained = "trained"
     too_slow = "too slow"
-    """Measured, not within the budget, never trained."""
+    """Measured, of no use to the search of that time, and not trained: another may train it."""
     failed = "failed"
 
 
@@ -106,6 +107,16 @@ def surely_best(trials: Iterable[Trial], budget: Budget | None) -> Trial | None:
         if (trial.accuracy or 0.0) - (trial.error or 0.0) >= budget.min_accuracy
     ]
     return best_of(lower, budget)
+
+
+def is_worth_training(seconds: float, trials: Iterable[Trial], budget: Budget | None) -> bool:
+    """Whether a point of this time can be of any use: it fits, or is faster than what is enough."""
+    if budget is None:
+        return True
+    if budget.max_time is not None:
+        return seconds <= budget.max_time
+    best = surely_best(trials, budget)
+    return best is None or best.seconds is None or seconds < best.seconds
 
 
 def nearest_to(trials: Iterable[Trial], budget: Budget) -> Trial | None:

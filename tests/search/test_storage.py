@@ -19,6 +19,7 @@ import pytest
 from autogm.errors import AutoGMError, InputError, MissingExtra
 from autogm.search import Boolean, Categorical, InMemory, Integer, Space, State, search
 from autogm.search import storage as storage_module
+from autogm.search import workers
 from autogm.search.trial import Trial
 from tests.search.worker_search import SPACE, begun, hold, opened, score_of, seconds_of, work
 
@@ -268,9 +269,18 @@ def test_a_point_is_begun_once(reopen):
     trial = mine.begin(POINTS[0])
     assert mine.begin(POINTS[0]) is None
     assert others.begin(POINTS[0]) is None
-    mine.end(trial, State.too_slow, seconds=9.0)
+    mine.end(trial, State.failed, reason="no")
     assert others.begin(POINTS[0]) is None
     assert others.begin(POINTS[1]).number == 1
+
+
+def test_what_was_too_slow_may_be_begun_again(reopen):
+    mine, others = reopen(), reopen()
+    slow = mine.end(mine.begin(POINTS[0]), State.too_slow, seconds=9.0)
+    again = others.begin(POINTS[0])
+    assert again.number == 1
+    assert mine.begin(POINTS[0]) is None
+    assert mine.trials() == [slow, again]
 
 
 def test_another_process_finds_everything_as_it_was(reopen):
@@ -630,7 +640,7 @@ def test_a_line_that_was_not_written_to_its_end(tmp_path):
 def abandon(study):
     """What a worker leaves behind that stopped without a word."""
     study._stop.set()
-    storage_module._OPEN.discard(study._worker["id"])
+    workers.OPEN.discard(study._worker["id"])
 
 
 def elsewhere(study):
@@ -856,7 +866,7 @@ def test_whether_a_process_is_gone(tmp_path, changes, gone):
     if changes.get("start") and not Path("/proc/self/stat").exists():
         pytest.skip("no /proc")
     with opened(tmp_path / "study.journal") as study:
-        assert storage_module._is_gone({**study._worker, **changes}) is gone
+        assert workers.is_gone({**study._worker, **changes}) is gone
 
 
 # ---- processes

@@ -105,6 +105,11 @@ def one_after_another(number, point):
     return kinds[number % len(kinds)](number, point)
 
 
+def trained_or_not(number, point):
+    kinds = [trained, failed, running, waiting, not_a_number]
+    return kinds[number % len(kinds)](number, point)
+
+
 OUTCOMES = [trained, failed, failed_late, too_slow, waiting, running, not_a_number, alike]
 BUDGETS = pytest.mark.parametrize(
     "budget",
@@ -177,10 +182,17 @@ def test_what_does_not_choose_by_worth_tries_everything(name):
 
 
 @BUDGETS
-@pytest.mark.parametrize("outcome", [one_after_another, failed, running])
+@pytest.mark.parametrize("outcome", [trained_or_not, failed, running])
 def test_when_all_was_tried_nothing_is_left(make, budget, outcome):
     trials = list(itertools.starmap(outcome, enumerate(CUP)))
     assert make(CUP, budget=budget).propose(trials) is None
+
+
+def test_what_was_too_slow_once_may_be_trained_under_another_budget(make):
+    """A study goes on under a higher ceiling."""
+    slow = [too_slow(number, point) for number, point in enumerate(CUP)]
+    proposed = make(CUP, budget=Budget(max_time=50.0)).propose(slow)
+    assert proposed in CUP
 
 
 @BUDGETS

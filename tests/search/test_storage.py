@@ -17,9 +17,8 @@ from pathlib import Path
 import pytest
 
 from autogm.errors import AutoGMError, InputError, MissingExtra
-from autogm.search import Boolean, Categorical, InMemory, Integer, Space, State, search
+from autogm.search import Boolean, Categorical, InMemory, Integer, Space, State, search, workers
 from autogm.search import storage as storage_module
-from autogm.search import workers
 from autogm.search.trial import Trial
 from tests.search.worker_search import SPACE, begun, hold, opened, score_of, seconds_of, work
 

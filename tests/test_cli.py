@@ -203,3 +203,69 @@ def test_a_file_that_cannot_be_read_is_one_sentence(edges, monkeypatch, capsys):
 
     monkeypatch.setattr(autogm, "load_graph", refuse)
     assert "Permission denied" in fails(monkeypatch, capsys, "rank", edges)
+
+
+SEARCH = ("search", "digits", "--trials", 2, "--runs", 1)
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory):
+    """Two groups that know each other, as tables: the README's own command."""
+    folder = tmp_path_factory.mktemp("team")
+    follows = ["from,to"] + [f"p{i},p{(i + step) % 60}" for i in range(60) for step in (2, 4, 6)]
+    people = ["id,height,team"]
+    people += [
+        f"p{i},{i % 2 + i / 100},{('red', 'blue')[i % 2] if i % 5 else ''}" for i in range(60)
+    ]
+    (folder / "follows.csv").write_text("\n".join(follows))
+    (folder / "people.csv").write_text("\n".join(people))
+    return folder
+
+
+def test_search_on_tables_leaves_a_model_that_answers(team, tmp_path):
+    tables = (team / "follows.csv", "--nodes", team / "people.csv", "--label", "team")
+    out = tmp_path / "run"
+    options = ("--max-time", "1s", "--trials", 3, "--runs", 2, "--out", out)
+    result = call("search", *tables, *options, "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["met"]
+    assert "no splits are given: 60% of the labelled nodes train" in result.stderr
+    graph = autogm.load_graph(tables[0], nodes=tables[2], label="team")
+    assert set(autogm.Predictor.load(out / "model").predict(graph)) <= {"red", "blue"}
+
+
+def test_search_tells_of_every_trial_and_of_the_choice():
+    result = call(*SEARCH, "--max-time", "1s")
+    assert [line[:2] for line in result.stderr.splitlines()] == ["#0", "#1"]
+    assert "the budget holds: at most 1 s" in result.stdout
+
+
+def test_search_says_by_its_exit_code_that_nothing_holds_the_budget():
+    result = call(*SEARCH, "--max-time", "1ns", "--json")
+    found = json.loads(result.stdout)
+    assert result.exit_code == 3
+    assert (found["met"], found["algorithm"]) == (False, None)
+    assert "the fastest takes" in found["reason"]
+
+
+def test_search_goes_on_where_it_stopped(tmp_path):
+    out = ("--max-time", "1s", "--out", tmp_path / "run")
+    call(*SEARCH, *out)
+    again = call(*SEARCH, *out, "--trials", 3, "--resume", "--json")
+    assert [trial["number"] for trial in json.loads(again.stdout)["trials"]] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--max-time", "60"], "did you mean '60ms'"),
+        (["--max-time", "4 hours"], "has the unit 'hours', which is not one of ns, us"),
+        (["--max-time", "4ms", "--min-accuracy", "0.8"], "got both"),
+        (["--min-accuracy", "80"], "did you mean 0.8"),
+        (["--trials", "0"], "trials must be a whole number of at least 1, but got 0"),
+        (["--timeout", "soon"], "timeout must be a time such as '4ms', but got 'soon'"),
+        (["--resume"], "add --out or --storage"),
+    ],
+)
+def test_search_refuses(monkeypatch, capsys, options, text):
+    assert text in fails(monkeypatch, capsys, "search", "digits", *options)

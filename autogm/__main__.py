@@ -13,11 +13,13 @@ def main() -> None:
     """Run the command line, which the base installation does not bring."""
     try:
         optional("typer", extra="search", purpose="the command line")
+        from autogm.cli import run
+
+        run()
     except MissingExtra as error:
         sys.exit(f"autogm: {error}")
-    from autogm.cli import run
-
-    run()
+    except KeyboardInterrupt:  # while libraries are loaded or a graph is read
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,7 +26,7 @@ from autogm.errors import AutoGMError, InputError
 from autogm.measure.measurement import show_seconds
 
 if TYPE_CHECKING:
-    from autogm.search import Found, Trial
+    from autogm.search import Check, Found, Trial
 
 __all__ = ["app", "run"]
 
@@ -178,6 +178,8 @@ def search(
     if resume and storage is None and out is None:
         raise InputError("--resume goes on with trials that were kept; add --out or --storage")
     if out is not None:
+        if out.exists() and not out.is_dir():
+            raise InputError(f"--out must be a folder, but {str(out)!r} is a file; name another")
         out.mkdir(parents=True, exist_ok=True)
         storage = storage or str(out / "study.db")
     columns = {"source": source, "target": target, "weight": weight, "directed": directed}
@@ -185,7 +187,12 @@ def search(
     g = autogm.load_graph(
         graph, **_given(nodes=nodes, label=label, split=split, features=chosen, **columns)
     )
-    g = _with_splits(g)
+    if g.splits is None and g.labels is not None:
+        print(
+            "no splits are given: 60% of the labelled nodes train, 20% select, the rest tests; "
+            "--split names a column that says otherwise",
+            file=sys.stderr,
+        )
     found = find(
         g,
         budget=budget,
@@ -208,8 +215,11 @@ def search(
         print(json.dumps(_found(found)))
     else:
         print(f"{g!r}\n{found.reason}")
-        if found.check is not None:
-            _print_table("chosen", [_chosen(found)])
+        if found.checks:
+            title = "trained on fresh seeds and timed by another process"
+            _print_table(title, [_checked(check, check is found.check) for check in found.checks])
+            test, error = found.test or (math.nan, math.nan)
+            print(f"test {found.metric} of the chosen one: {test:.4f} ± {error:.4f}")
     if budget is not None and found.is_checked and not found.is_met:
         raise typer.Exit(NOT_MET)
 
@@ -259,19 +269,6 @@ def _given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _with_splits(g: autogm.Graph) -> autogm.Graph:
-    """The graph's own splits, or some; every class stands in all of them alike."""
-    if g.splits is not None or g.labels is None:
-        return g
-    train, val = 0.6, 0.2
-    print(
-        f"no splits are given: {train:.0%} of the labelled nodes train, {val:.0%} select, the "
-        "rest tests; --split names a column that says otherwise",
-        file=sys.stderr,
-    )
-    return replace(g, splits=autogm.Splits.fractions(g.labels, train=train, val=val))
-
-
 def _trial(trial: Trial) -> str:
     """One line: the point, what it has, and what became of it."""
     point = " ".join(f"{name}={value}" for name, value in trial.point.items())
@@ -286,12 +283,10 @@ def _trial(trial: Trial) -> str:
     return "  ".join(parts)
 
 
-def _chosen(found: Found) -> dict[str, Any]:
-    check, (test, error) = found.check, found.test or (math.nan, math.nan)
-    assert check is not None
-    row: dict[str, Any] = {name: str(value) for name, value in check.trial.point.items()}
-    row["validation"] = f"{check.accuracy:.4f} ± {check.error:.4f}"
-    row["test"] = f"{test:.4f} ± {error:.4f}"
+def _checked(check: Check, is_chosen: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"": "chosen" if is_chosen else ""}
+    row |= {name: str(value) for name, value in check.trial.point.items()}
+    row["validation"] = f"{check.accuracy:.3f} ± {check.error:.3f}"
     if check.measurement is not None:
         row["p50"] = show_seconds(check.measurement.median)
         row["p95"] = show_seconds(check.measurement.p95)
@@ -308,6 +303,15 @@ def _found(found: Found) -> dict[str, Any]:
         "validation": check and [check.accuracy, check.error],
         "test": found.test,
         "measurement": check and check.measurement and check.measurement.to_json(),
+        "interrupted": found.result.interrupted,
+        "finalists": [
+            {
+                "algorithm": check.trial.point,
+                "validation": [check.accuracy, check.error],
+                "why not": check.why_not,
+            }
+            for check in found.checks
+        ],
         "front": [_plain(trial) for trial in found.result.front],
         "trials": [_plain(trial) for trial in found.result.trials],
     }

@@ -409,15 +409,22 @@ def main() -> None:
     args = parser.parse_args()
     names = [name for name, _ in Table.of(tables.DATASETS[0]).budgets()]
     datasets, contenders = args.datasets.split(","), args.only.split(",")
-    jobs = list(itertools.product(datasets, names, contenders, range(args.seeds)))
+    cells = list(itertools.product(datasets, names, contenders))
     threads_of_one()
+    record: dict[str, Any] = {"runs": [], "overhead": overhead()}
     with multiprocessing.get_context("spawn").Pool(2) as pool:
-        runs = list(pool.imap_unordered(play, jobs, chunksize=4))
-    record = {"runs": runs, "summary": summary(runs), "needed": needed(runs)}
-    record["overhead"] = overhead()
+        for seed in range(args.seeds):  # all contenders have as many, whenever it ends
+            record["runs"] += pool.map(play, [(*cell, seed) for cell in cells], chunksize=1)
+            record |= {"seeds": seed + 1, "summary": summary(record["runs"])}
+            record["needed"] = needed(record["runs"])
+            if not args.dry:
+                write(record)
+            print(f"{seed + 1} of {args.seeds} seeds", flush=True)
     print_summary(record)
-    if not args.dry:
-        harness.write("search", record, "numpy", "scikit-learn", "optuna", "bayesian-optimization")
+
+
+def write(record: dict[str, Any]) -> None:
+    harness.write("search", record, "numpy", "scikit-learn", "optuna", "bayesian-optimization")
 
 
 def print_summary(record: dict[str, Any]) -> None:

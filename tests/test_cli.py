@@ -237,7 +237,8 @@ def test_search_on_tables_leaves_a_model_that_answers(team, tmp_path):
 def test_search_tells_of_every_trial_and_of_the_choice():
     result = call(*SEARCH, "--max-time", "1s")
     assert [line[:2] for line in result.stderr.splitlines()] == ["#0", "#1"]
-    assert "the budget holds: at most 1 s" in result.stdout
+    assert "the budget holds: at most 1 s (2 points were tried)" in result.stdout
+    assert "chosen" in result.stdout
 
 
 def test_search_says_by_its_exit_code_that_nothing_holds_the_budget():
@@ -265,6 +266,7 @@ def test_search_goes_on_where_it_stopped(tmp_path):
         (["--trials", "0"], "trials must be a whole number of at least 1, but got 0"),
         (["--timeout", "soon"], "timeout must be a time such as '4ms', but got 'soon'"),
         (["--resume"], "add --out or --storage"),
+        (["--out", __file__], "--out must be a folder, but"),
     ],
 )
 def test_search_refuses(monkeypatch, capsys, options, text):

@@ -141,6 +141,6 @@ def _accuracy(value: Any) -> float:
     if float(value) > 1:
         raise InputError(
             f"min_accuracy must be at most 1, but got {show([value])}"
-            + (f"; did you mean {float(value) / 100:g}?" if float(value) <= 100 else "")
+            + (f"; did you mean {float(value) / 100:g}?" if 2 <= float(value) <= 100 else "")
         )
     return float(value)

@@ -40,8 +40,9 @@ _LEAST_TRAINED = 4
 # Below this chance to fit, points are measured only to be sure that nothing does.
 _HOPELESS = 0.02
 _LAST_CHECKS = 5
-# Below this chance to be noticeably faster than the best so far, a point is not worth measuring.
-_UNLIKELY, _NOTICED = 0.1, 0.97
+# Below this chance to be noticeably faster than the best so far, a point is not worth measuring;
+# after each in a row that was not faster, the chance has to be so much greater.
+_UNLIKELY, _NOTICED, _WARY = 0.1, 0.97, 0.02
 # A gain is divided by this power of the training's seconds: a small one that is cheap comes first.
 _POWER = 0.25
 
@@ -150,7 +151,8 @@ class Informed:
                 chance = chance ** (1 + len(done) / 4)
             fastest = best.seconds if best else None
             gain = expected_saving(times.mean, times.deviation, chance, fastest)
-            faster = times.chance(fastest and _NOTICED * fastest) >= _UNLIKELY
+            unlikely = min(0.95, _UNLIKELY + _WARY * _misses(trials))
+            faster = times.chance(fastest and _NOTICED * fastest) >= unlikely
             gain = np.where(faster, gain, 0.0)
         else:
             reached = best or min(done, key=lambda trial: trial.accuracy or 0.0)
@@ -237,6 +239,13 @@ class _Scale:
     def slope(self, accuracy: Numbers) -> Numbers:
         z = np.abs(accuracy - self.centre) / self.width
         return np.asarray(1 / (self.width * (1 + z) ** 2), np.float64)
+
+
+def _misses(trials: Sequence[Trial]) -> int:
+    """How many points in a row, the last ones, were too slow."""
+    states = [trial.state for trial in reversed(trials)]
+    others = (i for i, state in enumerate(states) if state is not State.too_slow)
+    return next(others, len(states))
 
 
 def _cost(known: Numbers, done: Sequence[Trial], x: Numbers) -> Numbers:

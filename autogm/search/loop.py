@@ -100,6 +100,8 @@ class SearchResult:
         >>> found.select(Budget(max_time=1.5)).trial.point
         {'l': False}
         """
+        if not isinstance(budget, Budget):
+            raise InputError(f"budget must be a Budget, but got {budget!r}; try Budget({budget!r})")
         measured = self.budget.statistic if self.budget else None
         if budget.statistic is not None and budget.statistic != measured:
             raise InputError(
@@ -204,7 +206,11 @@ class Search:
         reason: str | None = None,
     ) -> Trial:
         """Without an accuracy the trial was too slow, or it failed for the ``reason`` given."""
+        if not isinstance(trial, Trial):
+            raise InputError(f"tell needs the trial that ask gave, but got {trial!r}")
         seconds = trial.seconds if seconds is None else _positive("seconds", seconds)
+        if seconds is None and accuracy is not None:
+            raise InputError("tell needs seconds with an accuracy, but got none; measure the point")
         known: dict[str, Any] = {"seconds": seconds, "reason": reason}
         known["cost"] = _known("cost", cost)
         if accuracy is None:
@@ -217,7 +223,7 @@ class Search:
         known |= {"accuracy": accuracy, "error": _known("error", error), "runs": runs}
         return self.study.end(trial, State.trained, **known)
 
-    def result(self, reason: str, *, interrupted: bool = False) -> SearchResult:
+    def result(self, reason: str = "so far", *, interrupted: bool = False) -> SearchResult:
         budget, trials = self.problem.budget, tuple(self.study.trials())
         found = SearchResult(trials, budget, reason, interrupted)
         if budget is None or found.best is not None:
@@ -256,13 +262,14 @@ class Search:
                 else:
                     self.study.want()
                     time.sleep(_PAUSE)
-        except OutOfTime:
-            return self.result("the time was over")
-        except KeyboardInterrupt:
-            return self.result("interrupted", interrupted=True)
-        finally:
+        except BaseException as stop:
             if trial is not None:
                 self._give_back(trial.number)
+            if isinstance(stop, OutOfTime):
+                return self.result("the time was over")
+            if isinstance(stop, KeyboardInterrupt):
+                return self.result("interrupted", interrupted=True)
+            raise
 
     def _next(self, trials: int) -> tuple[Trial | None, str]:
         """A trial to go on with, or why there is none; no reason where only others can tell."""
@@ -270,7 +277,7 @@ class Search:
         if trial is not None:
             return trial, ""
         if _spent(self.study.trials()) >= trials:
-            return None, f"{trials} points were trained"
+            return None, f"{trials} points were tried"
         if not self.study.home:
             return None, ""
         trial = self.ask()
@@ -314,24 +321,31 @@ class Search:
 
     def _try(self, trial: Trial, accuracy: Callable[[Point], Accuracy]) -> Trial:
         """Measure, and train if that is worth it."""
+        cause = None
         try:
             trial = self._measured(trial)
             if not self.is_worth_training(trial.seconds or math.inf):
                 return self.tell(trial)
             start = time.monotonic()
             score = _score(accuracy(trial.point))
-            return self.tell(trial, **{"cost": time.monotonic() - start, **score})
+            done = self.tell(trial, **{"cost": time.monotonic() - start, **score})
         except (InputError, OutOfTime):
             raise
         except Exception as error:
-            failed = self.tell(trial, reason=f"{type(error).__name__}: {error}")
-            states = [other.state for other in self.study.trials()]
-            if State.trained not in states and states.count(State.failed) >= _BROKEN:
-                raise AutoGMError(
-                    f"{_BROKEN} points failed and none was trained; the last, {trial.point}, "
-                    f"with {failed.reason}"
-                ) from error
-            return failed
+            if was_interrupted(error):
+                raise KeyboardInterrupt from error
+            cause, done = error, self.tell(trial, reason=f"{type(error).__name__}: {error}")
+        if done.state is State.failed:
+            self._check_oracles(done, cause)
+        return done
+
+    def _check_oracles(self, failed: Trial, error: Exception | None) -> None:
+        states = [other.state for other in self.study.trials()]
+        if State.trained not in states and states.count(State.failed) >= _BROKEN:
+            raise AutoGMError(
+                f"{_BROKEN} points failed and none was trained; the last, {failed.point}, "
+                f"with {failed.reason}"
+            ) from error
 
 
 def search(
@@ -381,6 +395,13 @@ def search(
     return asked.run(
         accuracy, trials=trials, left=lambda: end - time.monotonic(), progress=progress
     )
+
+
+def was_interrupted(error: BaseException | None) -> bool:
+    """Ctrl-C while compiled code is called comes out as another error that it caused."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _spent(trials: Sequence[Trial]) -> int:

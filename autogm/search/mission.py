@@ -19,14 +19,14 @@ import numpy as np
 
 from autogm.algorithm import ALL, Algorithm
 from autogm.errors import AutoGMError, InputError, require_whole
-from autogm.graph import Graph, require_graph
+from autogm.graph import Graph, Splits, require_graph
 from autogm.measure.measurement import Measurement
 from autogm.message.sample import neighbours
 from autogm.predictor import Predictor
 from autogm.predictor.retime import retimed
 from autogm.search.algorithms import algorithm_of, algorithm_space, distinct, named_points
 from autogm.search.budget import Budget, parse_seconds
-from autogm.search.loop import Search, SearchResult, show_point
+from autogm.search.loop import Search, SearchResult, show_point, was_interrupted
 from autogm.search.oracles import GraphOracles, bar_of, mean_and_error, score_of, was_cut
 from autogm.search.space import Point, Space
 from autogm.search.storage import open_study
@@ -64,6 +64,8 @@ class Found:
     """The chosen algorithm trained, with its measurement; a near miss where nothing holds."""
     test: tuple[float, float] | None
     """Mean and standard error of the test scores of the fresh runs, read once."""
+    runs: tuple[TrainResult, ...] = field(default=(), repr=False)
+    """The fresh trainings of what is handed over."""
     is_checked: bool = True
     """Else this was a worker on another machine than the one whose times count."""
 
@@ -85,11 +87,17 @@ class Found:
         return self.checks[self._chosen] if self.checks else None
 
     @property
+    def metric(self) -> str:
+        """What scores are."""
+        return self.runs[0].metric if self.runs else "score"
+
+    @property
     def reason(self) -> str:
         """One sentence: what was found, or why nothing was."""
         budget = self.result.budget
         if self.is_met:
-            return f"the budget holds: {budget}" if budget else self.result.reason
+            ended = self.result.reason
+            return f"the budget holds: {budget} ({ended})" if budget else ended
         if self.check is None or budget is None:
             return self.result.reason
         return f"no point holds the budget ({budget}); the nearest: {self.check.why_not}"
@@ -115,6 +123,7 @@ def find(
 ) -> Found:
     """The best algorithm for a graph on this machine under a budget, trained, timed and checked.
 
+    Where the graph has no splits, 60 % of the labelled nodes train, 20 % select and the rest test.
     ``timeout`` covers everything. Ctrl-C ends the search and hands over the best so far. With a
     ``storage`` (a file that ends in .db or .journal, or the address of a database) trials outlive
     the process: the same call goes on where it stopped, and calls of other processes share them.
@@ -128,7 +137,7 @@ def find(
     """
     began = time.monotonic()
     end = began + parse_seconds("timeout", timeout)[0] if timeout is not None else math.inf
-    require_graph(graph)
+    graph = with_splits(graph)
     require_whole("trials", trials, least=1)
     if budget is not None and not isinstance(budget, Budget):
         raise InputError(f"budget must be a Budget, but got {budget!r}; try Budget({budget!r})")
@@ -180,6 +189,14 @@ def find(
     return _checked(oracles, result, end)
 
 
+def with_splits(graph: Graph) -> Graph:
+    """The graph's own splits, or some; every class stands in all of them alike."""
+    require_graph(graph)
+    if graph.splits is not None or graph.labels is None:
+        return graph
+    return replace(graph, splits=Splits.fractions(graph.labels, train=0.6, val=0.2))
+
+
 def _space(graph: Graph, space: Space | None, strategy: str, settings: TrainSettings) -> Space:
     if space is None:
         space = algorithm_space(all_neighbours=strategy == "informed")
@@ -219,11 +236,15 @@ def _checked(oracles: GraphOracles, result: SearchResult, end: float) -> Found:
                     break
         except KeyboardInterrupt:
             result = replace(result, reason="interrupted", interrupted=True)
+        except SystemError as error:  # from compiled code
+            if not was_interrupted(error):
+                raise
+            result = replace(result, reason="interrupted", interrupted=True)
     if not kept:
         return Found(result, (), None, None)
     predictor, runs = kept[_choice(checks, result.budget)]
     test = mean_and_error([run.test_score() for run in runs])
-    return Found(result, tuple(checks), predictor, test)
+    return Found(result, tuple(checks), predictor, test, tuple(runs))
 
 
 def _choice(checks: Sequence[Check], budget: Budget | None) -> int:

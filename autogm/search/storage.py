@@ -487,9 +487,10 @@ class Stored:
             )
         for what, asked in (("space", self.space.fingerprint), ("subject", subject)):
             if known[what] != asked:
+                theirs, ours = _differing(str(known[what]), asked)
                 raise InputError(
-                    f"{where} is of another {what}: it has {known[what]}, but asked for is "
-                    f"{asked}; give another name"
+                    f"{where} is of another {what}: it has {theirs}, but asked for is {ours}; give "
+                    "another name (study=, --study) or another storage"
                 )
 
 
@@ -509,6 +510,13 @@ class _Kept:
     died: bool
     worker: Mapping[str, Any] | None
     beat: int | None
+
+
+def _differing(one: str, other: str) -> tuple[str, str]:
+    """The parts of two lists that are not in both."""
+    parts = [text.split(", ") for text in (one, other)]
+    left, right = ([p for p in own if p not in rest] for own, rest in (parts, parts[::-1]))
+    return ", ".join(left) or one, ", ".join(right) or other
 
 
 def _was_too_slow(kept: _Kept) -> bool:

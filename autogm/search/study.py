@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Protocol
 
+from autogm.errors import InputError
 from autogm.search.space import Point
 from autogm.search.trial import State, Trial
 
@@ -84,6 +85,8 @@ class InMemory:
         return waiting and self._kept(replace(waiting, state=State.running))
 
     def end(self, trial: Trial, state: State, **fields: Any) -> Trial:
+        if not self._trials[trial.number].is_pending:
+            raise InputError(f"trial {trial.number} has ended already; ask for another")
         return self._kept(replace(trial, state=state, **fields))
 
     def want(self) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,8 @@ Numbers = NDArray[np.float64]
 class Surrogate:
     """y(x) ~ GP(prior, c Matern(x, x') + noise), length scales and noise fitted.
 
-    Far from everything known, ``prior`` is expected: the mean, if nothing else is said.
+    Far from everything known, ``prior`` is expected: the mean, if nothing else is said. With the
+    ``kernel`` of another nothing is fitted.
 
     A product over dimensions, so that what one parameter does may depend on every other. ``error``
     is each value's known standard error; what repeats would not explain is fitted on top.
@@ -30,6 +33,7 @@ class Surrogate:
         y: Numbers,
         error: Numbers | None = None,
         prior: float | None = None,
+        kernel: object | None = None,
     ) -> None:
         self._centre = float(y.mean() if prior is None else prior)
         self._scale = float(y.std()) or 1e-6
@@ -37,7 +41,15 @@ class Surrogate:
         self._y = (y - self._centre) / self._scale
         known = np.zeros(len(y)) if error is None else error / self._scale
         self._alpha = np.maximum(known, 1e-3) ** 2
-        self._model = self._fitted(_kernel(x.shape[1]), "fmin_l_bfgs_b")
+        if kernel is None:
+            self._model = self._fitted(_kernel(x.shape[1]), "fmin_l_bfgs_b")
+        else:
+            self._model = self._fitted(kernel, None)
+
+    @property
+    def kernel(self) -> object:
+        fitted: object = self._model.kernel_  # type: ignore[attr-defined]
+        return fitted
 
     def _fitted(self, kernel: object, optimizer: str | None) -> object:
         gp = optional(
@@ -75,10 +87,17 @@ class Surrogate:
 
 def _one_thread() -> AbstractContextManager[object]:
     """Matrices of a dozen rows are slower on many threads, four times where others work too."""
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[object] = threadpool_limits(1)
+    limits: AbstractContextManager[object] = _pools().limit(limits=1)
     return limits
+
+
+@cache
+def _pools() -> Any:
+    """Looking for the thread pools that there are takes longer than what they are to do."""
+    import sklearn.gaussian_process  # noqa: F401  (whose pools are to be found)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _kernel(dimensions: int) -> object:

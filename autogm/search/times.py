@@ -25,7 +25,7 @@ Numbers = NDArray[np.float64]
 # How far a prediction is off, as a natural logarithm, before enough were checked to tell where;
 # their mean counts as if so many more had been right. Of many the latest tell enough.
 _DOUBT, _WEIGHT = 0.3, 3
-_ENOUGH, _MOST = 4, 80
+_ENOUGH, _MOST, _REFIT = 4, 80, 8
 # Two measurements of the same differ.
 _NOISE = 0.05
 # Without predictions so many points are measured to learn from, or for so many seconds.
@@ -61,6 +61,7 @@ class Times:
         self._problem = problem
         self._predicted: dict[int, float] = {}
         self._probed: dict[int, float] | None = None
+        self._kernels: dict[int, object] = {}
 
     def of(self, codes: Codes, trials: Sequence[Trial]) -> Belief:
         space = self._problem.space
@@ -95,10 +96,20 @@ class Times:
             return log + shift, np.full(len(log), _DOUBT)
         space, latest = self._problem.space, slice(-_MOST, None)
         x = space.features(space.unflat(list(measured)[latest]))
-        mean, deviation = Surrogate(x, np.array(off[latest]), prior=shift).predict(
-            space.features(codes)
-        )
+        model = Surrogate(x, np.array(off[latest]), prior=shift, kernel=self._kernel(off, measured))
+        mean, deviation = model.predict(space.features(codes))
         return log + mean, np.sqrt(deviation**2 + _NOISE**2)
+
+    def _kernel(self, off: list[float], measured: dict[int, float]) -> object | None:
+        """Length scales change little with one measurement more: they are of the last eight's."""
+        count = len(off) // _REFIT * _REFIT
+        if not count:
+            return None
+        if count not in self._kernels:
+            some, space = slice(max(0, count - _MOST), count), self._problem.space
+            x = space.features(space.unflat(list(measured)[some]))
+            self._kernels[count] = Surrogate(x, np.array(off[some])).kernel
+        return self._kernels[count]
 
     def _predict(self, places: NDArray[np.int64]) -> None:
         new = [place for place in places.tolist() if place not in self._predicted]

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,7 +19,8 @@ def url(tmp_path):
 
 
 def opened(url, monkeypatch, host):
-    monkeypatch.setattr(storage.socket, "gethostname", lambda: host)
+    # Not the function itself, which others remember the answer of.
+    monkeypatch.setattr(storage, "socket", SimpleNamespace(gethostname=lambda: host))
     return open_study(url, "k", space=SPACE, subject="")
 
 

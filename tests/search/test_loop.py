@@ -71,7 +71,6 @@ def test_ask_and_tell_is_search():
     ("told", "state", "reason"),
     [
         ({"seconds": 1.0, "accuracy": 0.5}, "trained", None),
-        ({"accuracy": 0.5}, "trained", None),
         ({"seconds": 1.0}, "too slow", None),
         ({"seconds": 1.0, "reason": "no beans"}, "failed", "no beans"),
         ({"reason": "no beans"}, "failed", "no beans"),
@@ -340,7 +339,7 @@ def test_a_point_is_measured_before_it_is_trained():
 
 def test_so_many_points_are_trained():
     result = found(trials=5)
-    assert (states(result), result.reason) == (["trained"] * 5, "5 points were trained")
+    assert (states(result), result.reason) == (["trained"] * 5, "5 points were tried")
 
 
 def test_what_is_only_measured_does_not_count():
@@ -598,3 +597,53 @@ def test_an_accuracy_of_another_scale_is_no_trouble():
     """R², for one, has no lower end."""
     result = found(accuracy=lambda p: -math.exp(9 * p["size"]), strategy="informed", trials=8)
     assert result.best.point["size"] == 1
+
+
+def test_ctrl_c_inside_compiled_code_is_no_failure_of_the_point():
+    """Numba tells of it by a SystemError that it caused."""
+
+    def interrupted(point):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise SystemError("returned a result with an exception set") from error
+
+    result = found(accuracy=interrupted)
+    assert result.interrupted
+    assert states(result) == ["waiting"]
+
+
+def test_accuracies_that_are_no_numbers_are_told_of():
+    with pytest.raises(AutoGMError, match="3 points failed and none was trained"):
+        found(accuracy=lambda point: NAN)
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        ({"accuracy": 0.5}, "tell needs seconds with an accuracy"),
+        ({"accuracy": "good", "seconds": 1.0}, "accuracy must be a number"),
+    ],
+)
+def test_refused_tellings(told, text):
+    asked = searching()
+    with pytest.raises(InputError, match=text):
+        asked.tell(asked.ask(), **told)
+
+
+def test_a_trial_is_told_once():
+    asked = searching()
+    trial = asked.ask()
+    asked.tell(trial, seconds=1.0, accuracy=0.5)
+    with pytest.raises(InputError, match="trial 0 has ended already"):
+        asked.tell(trial, seconds=1.0, accuracy=0.6)
+
+
+def test_what_is_told_is_a_trial():
+    with pytest.raises(InputError, match=r"the trial that ask gave, but got \{'size': 1\}"):
+        searching().tell({"size": 1}, seconds=1.0)
+
+
+def test_select_needs_a_budget():
+    with pytest.raises(InputError, match=r"budget must be a Budget, but got '4ms'; try Budget"):
+        found().select("4ms")

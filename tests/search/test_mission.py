@@ -181,3 +181,16 @@ def test_bad_input(graph, options, text):
 
 def test_the_default_space_is_the_papers_and_all_neighbours():
     assert algorithm_space().size == 300 * 30 * 51 * 2 * 6
+
+
+def test_a_graph_without_splits_gets_some(graph):
+    from dataclasses import replace
+
+    split = mission.with_splits(replace(graph, splits=None)).splits
+    sizes = [len(part) for part in (split.train, split.val, split.test)]
+    assert sum(sizes) == graph.num_nodes
+    assert np.array(sizes) / graph.num_nodes == pytest.approx([0.6, 0.2, 0.2], abs=0.02)
+
+
+def test_own_splits_are_kept(graph):
+    assert mission.with_splits(graph) is graph

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -71,6 +72,12 @@ def server():
         (folder / "password").chmod(0o644)
         options = {"cwd": folder, "env": {"LC_ALL": "C", "PATH": os.environ["PATH"]}}
         options |= _unprivileged(folder)
+        if "user" in options and "pgserver" in str(binaries):
+            # The environment may lie where only root can go.
+            site = binaries.parents[2]
+            for part in ("pgserver/pginstall", "pgserver.libs"):
+                shutil.copytree(site / part, folder / part, symlinks=True)
+            binaries = folder / "pgserver" / "pginstall" / "bin"
         made = subprocess.run(
             [binaries / "initdb", *_INITDB.split()],
             capture_output=True,

@@ -29,6 +29,10 @@ from autogm.search.oracles import GraphOracles, bar_of
 TRAININGS, RUNS = 20, 2
 
 
+# After every trial: seconds since the start, and how good the best feasible point is, if any.
+Curve = list[tuple[float, float | None]]
+
+
 def budgets(dataset: str) -> dict[str, Budget]:
     rows = tables.load(dataset)
     seconds = np.quantile([row["seconds"] for row in rows], 0.3)
@@ -39,8 +43,7 @@ def budgets(dataset: str) -> dict[str, Budget]:
     }
 
 
-def play(graph: Graph, budget: Budget, strategy: str, seed: int) -> list[tuple[float, float]]:
-    """After every trial: seconds since the start, and how good the best feasible point is."""
+def play(graph: Graph, budget: Budget, strategy: str, seed: int) -> Curve:
     start = time.monotonic()
     oracles = GraphOracles(graph, runs=RUNS, seed=100 * seed)
     informed = strategy == "informed"
@@ -53,11 +56,11 @@ def play(graph: Graph, budget: Budget, strategy: str, seed: int) -> list[tuple[f
         seconds=oracles.seconds,
         seconds_many=oracles.seconds_many if informed else None,
     )
-    curve: list[tuple[float, float]] = []
+    curve: Curve = []
 
     def progress(trial: Trial) -> None:
         best = asked.result("").best
-        curve.append((time.monotonic() - start, -math.inf if best is None else quality(best)))
+        curve.append((time.monotonic() - start, None if best is None else quality(best)))
 
     def quality(trial: Trial) -> float:
         return float(-trial.seconds if budget.max_time is None else trial.accuracy)
@@ -70,10 +73,13 @@ def play(graph: Graph, budget: Budget, strategy: str, seed: int) -> list[tuple[f
     return curve
 
 
-def reached(curve: list[tuple[float, float]], wanted: float) -> float | None:
-    """Seconds until it was as good; within a hundredth of a time, which no clock tells apart."""
-    enough = wanted - 0.01 * abs(wanted) if -math.inf < wanted < 0 else wanted
-    done = [seconds for seconds, found in curve if found >= enough and found > -math.inf]
+def reached(curve: Curve, wanted: float | None) -> float | None:
+    """Seconds until it was as good; within a hundredth of a time, which no clock tells apart.
+
+    Where nothing is wanted, until anything was feasible.
+    """
+    enough = -math.inf if wanted is None else wanted - (0.01 * abs(wanted) if wanted < 0 else 0)
+    done = [seconds for seconds, found in curve if found is not None and found >= enough]
     return min(done, default=None)
 
 
@@ -99,7 +105,7 @@ def main() -> None:
                     row = {"dataset": dataset, "seed": seed, "budget": kind, "peer": peer}
                     row |= {
                         "peer seconds": took,
-                        "peer found": None if math.isinf(found) else found,
+                        "peer found": found,
                         "informed seconds": ours,
                     }
                     runs.append({**row, "curves": curves if peer == "paper" else None})

@@ -23,7 +23,7 @@ def algorithm_space(*, all_neighbours: bool = True) -> Space:
     """d 1-300, k 1-30, w 1-50, both l, six a: 5.4 million points; and w = all beside them.
 
     Weights are the length scales of accuracy on Cora and CiteSeer, rounded: a factor of 8 in d, of
-    2.3 in k and of 12 in w make about as much difference as a nonlinearity.
+    2.3 in k and of 18 in w make about as much difference as a nonlinearity.
     """
     return Space(
         d=Integer(1, 300, log=True, weight=2.8),

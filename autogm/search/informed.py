@@ -55,7 +55,7 @@ class Informed:
     def __init__(self, problem: Problem) -> None:
         self._problem, self._times = problem, Times(problem)
         self._candidates: Codes | None = None
-        self._believed: tuple[object, _Belief] | None = None
+        self._believed: tuple[object, _Prospect] | None = None
 
     def propose(self, trials: Sequence[Trial]) -> Point | None:
         space, budget = self._problem.space, self._problem.budget
@@ -100,12 +100,12 @@ class Informed:
     def _first(self, codes: Codes, fits: Numbers, trials: Sequence[Trial]) -> int | None:
         """The next of the points to begin with; for one that does not fit, what is most like it."""
         space = self._problem.space
-        wanted = space.codes(list(self._problem.first))
+        wanted, places = space.codes(list(self._problem.first)), space.flat(codes)
         begun = [t for t in trials if t.state is not State.too_slow]
         known = space.flat(space.codes([trial.point for trial in begun]))
         missing = []
         for want in wanted:
-            at = np.flatnonzero(space.flat(codes) == space.flat(want[None]))
+            at = np.flatnonzero(places == space.flat(want[None]))
             if len(at) and fits[at[0]] >= _HOPELESS:
                 return int(at[0])
             if space.flat(want[None])[0] not in known:
@@ -176,7 +176,7 @@ class Informed:
             mean, deviation, times.seconds, front, floor=floor, ceiling=ceiling
         )
 
-    def _belief(self, trials: Sequence[Trial]) -> _Belief:
+    def _belief(self, trials: Sequence[Trial]) -> _Prospect:
         """Of all candidates; the same until another trial is trained or begun."""
         space, done = self._problem.space, trained(trials)
         pending = [trial for trial in trials if trial.is_pending]
@@ -197,12 +197,12 @@ class Informed:
             if pending:
                 model.believe(space.features(space.codes([t.point for t in pending])))
             places = space.flat(self._candidates)
-            made = _Belief(places, *model.predict(x), _cost(known, done, x), scale)
+            made = _Prospect(places, *model.predict(x), _cost(known, done, x), scale)
             self._believed = (key, made)
         return self._believed[1]
 
 
-class _Belief(NamedTuple):
+class _Prospect(NamedTuple):
     """What trained trials say of all candidates."""
 
     places: NDArray[np.int64]

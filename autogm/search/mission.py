@@ -234,9 +234,7 @@ def _checked(oracles: GraphOracles, result: SearchResult, end: float) -> Found:
                 kept.append((predictor, runs))
                 if check.why_not is None or time.monotonic() >= end:
                     break
-        except KeyboardInterrupt:
-            result = replace(result, reason="interrupted", interrupted=True)
-        except SystemError as error:  # from compiled code
+        except (KeyboardInterrupt, SystemError) as error:  # the latter from compiled code
             if not was_interrupted(error):
                 raise
             result = replace(result, reason="interrupted", interrupted=True)

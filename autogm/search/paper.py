@@ -9,6 +9,7 @@ import numpy as np
 
 from autogm.errors import InputError, optional
 from autogm.search.objective import paper_objective
+from autogm.search.random import Random
 from autogm.search.space import Boolean, Integer, Point
 from autogm.search.strategy import Problem, tried
 from autogm.search.trial import State, Trial
@@ -53,16 +54,13 @@ class Paper:
 
     def propose(self, trials: Sequence[Trial]) -> Point | None:
         space = self._problem.space
-        known = set(tried(space, trials).tolist())
-        if len(known) >= space.size:
-            return None
         rng = np.random.default_rng([self._problem.seed, len(trials)])
         if len(trials) >= _INITIAL:
             code = self._rounded(self._suggested(trials, int(rng.integers(2**31))))
         else:
             code = self._rounded({n: rng.uniform(*b) for n, b in self._bounds().items()})
-        while int(space.flat(code[None])[0]) in known:
-            code = space.draw(1, rng)[0]
+        if space.flat(code[None])[0] in tried(space, trials):
+            return Random(self._problem).propose(trials)
         return space.point(code)
 
     def _bounds(self) -> dict[str, tuple[float, float]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from autogm.errors import InputError
 from autogm.search.space import Codes
@@ -47,8 +48,6 @@ class Belief:
         """That a point takes at most ``limit``."""
         if limit is None:
             return np.ones(len(self.mean))
-        from scipy.special import ndtr
-
         apart = math.log(limit) - self.mean
         sure = np.where(apart >= -1e-12, 1.0, 0.0)
         return np.where(self.deviation > 0, ndtr(apart / np.maximum(self.deviation, 1e-12)), sure)
